@@ -1,0 +1,156 @@
+//! Role policies: is the job decided, and how.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    ids::RoleName,
+    job::Outcome,
+    plan::RolePlan,
+    task::TaskState,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Undecided,
+    Decided {
+        outcome: Outcome,
+        /// Which of the ended tasks tipped the scale, as a position in `ended`; none if it was the last of all to end.
+        by: Option<usize>,
+        reason: String,
+    },
+}
+
+/// Says whether the job is decided by the tasks that have ended, given in the order of their endings.
+///
+/// The first policy that is met decides, and later endings change nothing: whoever reads the same
+/// endings again comes to the same verdict, so it need not be stored.
+/// A task we stopped ourselves counts neither way.
+pub fn verdict(roles: &[RolePlan], ended: &[(RoleName, TaskState)]) -> Verdict {
+    let mut counts: BTreeMap<&RoleName, Counts> = BTreeMap::new();
+    for (position, (name, state)) in ended.iter().enumerate() {
+        let Some(role) = roles.iter().find(|role| role.name == *name) else { continue };
+        let count = counts.entry(name).or_default();
+        count.add(*state);
+        if let Some((outcome, reason)) = policy_met(role, count) {
+            return Verdict::Decided { outcome, by: Some(position), reason };
+        }
+    }
+    let all_ended = |role: &RolePlan| counts.get(&role.name).is_some_and(|count| count.ended == role.tasks);
+    let nobody_is_waited_for = roles.iter().all(|role| !role.completion.waited_for);
+    if roles.iter().all(|role| all_ended(role) || (!role.completion.waited_for && !nobody_is_waited_for)) {
+        return Verdict::Decided { outcome: Outcome::Succeeded, by: None, reason: "every task that counts has ended".into() };
+    }
+    Verdict::Undecided
+}
+
+#[derive(Default)]
+struct Counts {
+    ended: u32,
+    failed: u32,
+    succeeded: u32,
+}
+
+impl Counts {
+    fn add(&mut self, state: TaskState) {
+        self.ended += 1;
+        match state {
+            TaskState::Succeeded => self.succeeded += 1,
+            TaskState::Failed | TaskState::Unknown => self.failed += 1,
+            TaskState::Stopped | TaskState::Starting | TaskState::Running => {}
+        }
+    }
+}
+
+fn policy_met(role: &RolePlan, count: &Counts) -> Option<(Outcome, String)> {
+    let (policy, name) = (&role.completion, &role.name);
+    if let Some(least) = policy.min_failed.filter(|least| count.failed >= *least) {
+        return Some((Outcome::Failed, format!("{} of {} {name} tasks failed; {least} decide", count.failed, role.tasks)));
+    }
+    if let Some(least) = policy.min_succeeded.filter(|least| count.succeeded >= *least) {
+        return Some((Outcome::Succeeded, format!("{} of {} {name} tasks succeeded; {least} decide", count.succeeded, role.tasks)));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::CompletionPlan;
+
+    const NOT_GIVEN: CompletionPlan = CompletionPlan { min_failed: Some(1), min_succeeded: None, waited_for: true };
+    const SERVES: CompletionPlan = CompletionPlan { waited_for: false, ..NOT_GIVEN };
+
+    fn role(name: &str, tasks: u32, completion: CompletionPlan) -> RolePlan {
+        RolePlan {
+            name: name.parse().unwrap(),
+            tasks,
+            command: vec!["true".into()],
+            resources: Default::default(),
+            shared_memory_bytes: 0,
+            ports: BTreeMap::new(),
+            env: BTreeMap::new(),
+            completion,
+        }
+    }
+
+    /// `worker+ ps- worker?` reads: a worker succeeded, a ps failed, a worker's ending is unknown; `!` is stopped.
+    fn said(roles: &[RolePlan], endings: &str) -> String {
+        let ended: Vec<_> = endings
+            .split_whitespace()
+            .map(|word| {
+                let (name, sign) = word.split_at(word.len() - 1);
+                let state = match sign {
+                    "+" => TaskState::Succeeded,
+                    "-" => TaskState::Failed,
+                    "?" => TaskState::Unknown,
+                    "!" => TaskState::Stopped,
+                    other => panic!("no such sign {other}"),
+                };
+                (name.parse().unwrap(), state)
+            })
+            .collect();
+        match verdict(roles, &ended) {
+            Verdict::Undecided => "undecided".into(),
+            Verdict::Decided { outcome, by, reason } => format!("{outcome:?} by {by:?}: {reason}"),
+        }
+    }
+
+    #[test]
+    fn workers_decide_and_parameter_servers_are_not_waited_for() {
+        let roles = [role("ps", 1, SERVES), role("worker", 2, NOT_GIVEN)];
+        assert_eq!(said(&roles, ""), "undecided");
+        assert_eq!(said(&roles, "worker+"), "undecided");
+        assert_eq!(said(&roles, "worker+ worker+"), "Succeeded by None: every task that counts has ended");
+        assert_eq!(said(&roles, "ps-"), "Failed by Some(0): 1 of 1 ps tasks failed; 1 decide");
+        assert_eq!(said(&roles, "worker+ worker-"), "Failed by Some(1): 1 of 2 worker tasks failed; 1 decide");
+    }
+
+    #[test]
+    fn what_comes_after_the_decision_changes_nothing() {
+        let roles = [role("ps", 1, SERVES), role("worker", 2, CompletionPlan { min_succeeded: Some(1), ..NOT_GIVEN })];
+        let decided = "Succeeded by Some(0): 1 of 2 worker tasks succeeded; 1 decide";
+        assert_eq!(said(&roles, "worker+"), decided);
+        assert_eq!(said(&roles, "worker+ worker- ps!"), decided);
+    }
+
+    #[test]
+    fn never_failing_means_the_job_succeeds_when_all_have_ended() {
+        let never = CompletionPlan { min_failed: None, min_succeeded: None, waited_for: true };
+        let roles = [role("worker", 2, never)];
+        assert_eq!(said(&roles, "worker-"), "undecided");
+        assert_eq!(said(&roles, "worker- worker-"), "Succeeded by None: every task that counts has ended");
+    }
+
+    #[test]
+    fn a_role_alone_is_waited_for_whatever_it_is_called() {
+        let roles = [role("ps", 1, SERVES)];
+        assert_eq!(said(&roles, ""), "undecided");
+        assert_eq!(said(&roles, "ps+"), "Succeeded by None: every task that counts has ended");
+    }
+
+    #[test]
+    fn an_unknown_ending_is_no_success() {
+        let roles = [role("worker", 1, NOT_GIVEN)];
+        assert_eq!(said(&roles, "worker?"), "Failed by Some(0): 1 of 1 worker tasks failed; 1 decide");
+    }
+}

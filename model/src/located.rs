@@ -1,0 +1,1 @@
+//! YAML and JSON as a tree that knows line and column.

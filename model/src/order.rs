@@ -1,0 +1,54 @@
+//! What a supervisor is told to do: everything it needs to run one child, and nothing else.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{NodeName, RunKey};
+
+/// Written by the engine into the run's directory, or fetched by a supervisor that has only a route
+/// to the server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct RunOrder {
+    #[schema(value_type = String)]
+    pub run: RunKey,
+    #[schema(value_type = String)]
+    pub node: NodeName,
+    pub command: Vec<String>,
+    pub env: BTreeMap<String, String>,
+    /// Seen at `/code`, with the run's own writable layer above it.
+    pub code: Option<String>,
+    /// Seen read-only at `/input`.
+    pub input: Option<String>,
+    pub limits: Limits,
+    pub stop_grace_ms: u64,
+    /// Ports the child will listen on; checked before it starts.
+    pub ports: Vec<u16>,
+    /// The address the child's ports belong to.
+    pub address: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Limits {
+    pub cpus_milli: u64,
+    pub memory_bytes: u64,
+    pub shared_memory_bytes: u64,
+    pub processes_max: u64,
+}
+
+/// What a supervisor tells the server. The exit record on its disk is the truth; this is the hint
+/// that makes it known at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Report {
+    /// The child runs.
+    Started {
+        at_ms: u64,
+        pid: u32,
+        /// What the kernel refused, in words; the task runs with less.
+        missing: Vec<String>,
+    },
+    Ended {
+        ending: crate::task::Ending,
+    },
+}

@@ -1,0 +1,199 @@
+//! A task's states and how a run of it ended.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::resources::{Bytes, show_duration_ms};
+
+/// Where one run of a task is. `Unknown` is an ending of its own: we cannot prove how it went, and do
+/// not guess.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TaskState {
+    /// Placed on a node; its supervisor has not said that the child runs.
+    Starting,
+    Running,
+    Succeeded,
+    Failed,
+    Stopped,
+    Unknown,
+}
+
+impl TaskState {
+    /// The one spelling of each state: in the database, the API, the CLI and the console.
+    pub const SPELLED: [(TaskState, &str); 6] = [
+        (TaskState::Starting, "starting"),
+        (TaskState::Running, "running"),
+        (TaskState::Succeeded, "succeeded"),
+        (TaskState::Failed, "failed"),
+        (TaskState::Stopped, "stopped"),
+        (TaskState::Unknown, "unknown"),
+    ];
+
+    pub fn text(self) -> &'static str {
+        Self::SPELLED.iter().find(|(state, _)| *state == self).expect("SPELLED has every state").1
+    }
+
+    pub fn from_text(text: &str) -> Option<Self> {
+        Self::SPELLED.iter().find(|(_, it)| *it == text).map(|(state, _)| *state)
+    }
+
+    pub fn is_over(self) -> bool {
+        match self {
+            TaskState::Starting | TaskState::Running => false,
+            TaskState::Succeeded | TaskState::Failed | TaskState::Stopped | TaskState::Unknown => true,
+        }
+    }
+}
+
+/// How a run ended: the content of the exit record, written before anyone is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Ending {
+    pub cause: Cause,
+    /// When the child was started; absent if it never was.
+    pub started_at_ms: Option<u64>,
+    pub ended_at_ms: u64,
+    /// The most memory the task held at once, where a cgroup could tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_memory_bytes: Option<u64>,
+    /// CPU time of the whole tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ms: Option<u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Cause {
+    Exited { code: i32 },
+    Signaled { signal: i32 },
+    /// The kernel killed it for memory, and its counter proves it.
+    OutOfMemory { limit_bytes: u64, kills: u64 },
+    /// We were asked to stop it, and did. How the child took it is kept for the curious.
+    Stopped { killed: bool },
+    /// The child never ran: no such program, no permission, no sandbox.
+    CannotStart { why: String, whose: Whose },
+    /// Its supervisor is gone and left no record.
+    Unknown { why: String },
+}
+
+/// Whose doing a failure was: decides whether a retry counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Whose {
+    User,
+    Platform,
+}
+
+impl Cause {
+    pub fn state(&self) -> TaskState {
+        match self {
+            Cause::Exited { code: 0 } => TaskState::Succeeded,
+            Cause::Exited { .. } | Cause::Signaled { .. } | Cause::OutOfMemory { .. } | Cause::CannotStart { .. } => TaskState::Failed,
+            Cause::Stopped { .. } => TaskState::Stopped,
+            Cause::Unknown { .. } => TaskState::Unknown,
+        }
+    }
+
+    /// Who is to blame, for an ending that is not a success and was not asked for.
+    pub fn whose(&self) -> Option<Whose> {
+        match self {
+            Cause::Exited { code: 0 } | Cause::Stopped { .. } => None,
+            Cause::Exited { .. } | Cause::Signaled { .. } | Cause::OutOfMemory { .. } => Some(Whose::User),
+            Cause::CannotStart { whose, .. } => Some(*whose),
+            Cause::Unknown { .. } => Some(Whose::Platform),
+        }
+    }
+
+    /// The code a shell would show for it.
+    pub fn exit_code(&self) -> Option<i32> {
+        match self {
+            Cause::Exited { code } => Some(*code),
+            Cause::Signaled { signal } => Some(128 + signal),
+            Cause::OutOfMemory { .. } => Some(137),
+            Cause::CannotStart { .. } => Some(127),
+            Cause::Stopped { .. } | Cause::Unknown { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Exited { code } => write!(f, "exited with code {code}"),
+            Cause::Signaled { signal } => write!(f, "ended by signal {signal} ({})", signal_name(*signal)),
+            Cause::OutOfMemory { limit_bytes, kills } => {
+                write!(f, "out of memory: its limit is {} and the kernel killed {kills} of its processes", Bytes(*limit_bytes))
+            }
+            Cause::Stopped { killed: false } => write!(f, "stopped"),
+            Cause::Stopped { killed: true } => write!(f, "stopped; it did not end within its grace and was killed"),
+            Cause::CannotStart { why, .. } => write!(f, "could not start: {why}"),
+            Cause::Unknown { why } => write!(f, "nobody knows how it ended: {why}"),
+        }
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.cause)?;
+        if let Some(started) = self.started_at_ms {
+            write!(f, " after {}", show_duration_ms(self.ended_at_ms.saturating_sub(started)))?;
+        }
+        Ok(())
+    }
+}
+
+/// The name of a signal, for the ones a training job meets.
+pub fn signal_name(signal: i32) -> &'static str {
+    const NAMES: [(i32, &str); 15] = [
+        (1, "SIGHUP"),
+        (2, "SIGINT"),
+        (3, "SIGQUIT"),
+        (4, "SIGILL, an illegal instruction"),
+        (5, "SIGTRAP"),
+        (6, "SIGABRT, an abort"),
+        (7, "SIGBUS, a bus error; often a full /dev/shm"),
+        (8, "SIGFPE"),
+        (9, "SIGKILL"),
+        (10, "SIGUSR1"),
+        (11, "SIGSEGV, a segmentation fault"),
+        (12, "SIGUSR2"),
+        (13, "SIGPIPE"),
+        (15, "SIGTERM"),
+        (24, "SIGXCPU"),
+    ];
+    NAMES.iter().find(|(number, _)| *number == signal).map_or("no common name", |(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_has_its_state_blame_code_and_words() {
+        let causes = [
+            Cause::Exited { code: 0 },
+            Cause::Exited { code: 3 },
+            Cause::Signaled { signal: 11 },
+            Cause::OutOfMemory { limit_bytes: 50 << 20, kills: 1 },
+            Cause::Stopped { killed: true },
+            Cause::CannotStart { why: "no program `pyhton3` in PATH".into(), whose: Whose::User },
+            Cause::Unknown { why: "the node rebooted".into() },
+        ];
+        let row = |cause: &Cause| {
+            let code = cause.exit_code().map_or("-".into(), |code| code.to_string());
+            let whose = cause.whose().map_or("-".into(), |whose| format!("{whose:?}"));
+            format!("{:<9} {whose:<8} {code:>3}  {cause}\n", cause.state().text())
+        };
+        let table: String = causes.iter().map(row).collect();
+        insta::assert_snapshot!(table, @"
+        succeeded -          0  exited with code 0
+        failed    User       3  exited with code 3
+        failed    User     139  ended by signal 11 (SIGSEGV, a segmentation fault)
+        failed    User     137  out of memory: its limit is 50MiB and the kernel killed 1 of its processes
+        stopped   -          -  stopped; it did not end within its grace and was killed
+        failed    User     127  could not start: no program `pyhton3` in PATH
+        unknown   Platform   -  nobody knows how it ended: the node rebooted
+        ");
+    }
+}

@@ -1,0 +1,123 @@
+//! The one HTTP client: the CLI's and the supervisor's. One connection for each call, no pool, no state.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{Method, Request, Response, StatusCode, body::Incoming, header};
+use hyper_util::rt::TokioIo;
+use model::wire::ErrorBody;
+use tokio::net::TcpStream;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(Clone)]
+pub struct Client {
+    authority: String,
+    token: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody answered; nothing is known about what was asked.
+    #[error("the server at {0} cannot be reached: {1}")]
+    Away(String, String),
+    /// The server answered, and said no.
+    #[error("{}", .1.message)]
+    Refused(StatusCode, Box<ErrorBody>),
+    #[error("`{0}` is not an address such as http://127.0.0.1:7077")]
+    BadUrl(String),
+}
+
+/// A request before it is sent.
+pub struct Call<'a> {
+    pub method: Method,
+    /// With its query, beginning with `/`.
+    pub path: &'a str,
+    pub headers: Vec<(&'static str, String)>,
+    pub body: Bytes,
+}
+
+impl<'a> Call<'a> {
+    pub fn get(path: &'a str) -> Self {
+        Self { method: Method::GET, path, headers: Vec::new(), body: Bytes::new() }
+    }
+
+    pub fn post(path: &'a str, body: impl Into<Bytes>) -> Self {
+        Self { method: Method::POST, path, headers: vec![("content-type", "application/json".into())], body: body.into() }
+    }
+
+    pub fn delete(path: &'a str) -> Self {
+        Self { method: Method::DELETE, ..Self::get(path) }
+    }
+
+    pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+}
+
+impl Client {
+    pub fn new(url: &str, token: impl Into<String>) -> Result<Self, ClientError> {
+        let authority = url.strip_prefix("http://").map(|rest| rest.trim_end_matches('/'));
+        let authority = authority.filter(|it| !it.is_empty() && !it.contains('/')).ok_or_else(|| ClientError::BadUrl(url.into()))?;
+        Ok(Self { authority: authority.to_owned(), token: token.into() })
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.authority)
+    }
+
+    /// Sends a call and reads the whole answer.
+    pub async fn call(&self, call: Call<'_>) -> Result<Bytes, ClientError> {
+        let answer = self.open(call).await?;
+        self.whole_body(answer).await
+    }
+
+    /// Sends a call and leaves the answer's body to be read as it comes.
+    pub async fn open(&self, call: Call<'_>) -> Result<Response<Incoming>, ClientError> {
+        let stream = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(&self.authority))
+            .await
+            .map_err(|_| self.away("no answer to the connection"))?
+            .map_err(|error| self.away(&error.to_string()))?;
+        stream.set_nodelay(true).map_err(|error| self.away(&error.to_string()))?;
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|error| self.away(&error.to_string()))?;
+        tokio::spawn(connection);
+        let mut request = Request::builder()
+            .method(call.method)
+            .uri(call.path)
+            .header(header::HOST, &self.authority)
+            .header(header::AUTHORIZATION, format!("Bearer {}", self.token));
+        for (name, value) in call.headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(Full::new(call.body)).map_err(|error| self.away(&error.to_string()))?;
+        let answer = sender.send_request(request).await.map_err(|error| self.away(&error.to_string()))?;
+        if answer.status().is_success() { Ok(answer) } else { Err(self.refused(answer).await) }
+    }
+
+    async fn whole_body(&self, answer: Response<Incoming>) -> Result<Bytes, ClientError> {
+        let body = answer.into_body().collect().await.map_err(|error| self.away(&error.to_string()))?;
+        Ok(body.to_bytes())
+    }
+
+    async fn refused(&self, answer: Response<Incoming>) -> ClientError {
+        let status = answer.status();
+        let body = match self.whole_body(answer).await {
+            Ok(body) => body,
+            Err(error) => return error,
+        };
+        let unreadable = || ErrorBody {
+            code: "unreadable".into(),
+            message: format!("the server answered {status} without a reason"),
+            hint: None,
+            problems: Vec::new(),
+        };
+        ClientError::Refused(status, Box::new(serde_json::from_slice(&body).unwrap_or_else(|_| unreadable())))
+    }
+
+    fn away(&self, why: &str) -> ClientError {
+        ClientError::Away(self.url(), why.to_owned())
+    }
+}

@@ -1,0 +1,13 @@
+//! The program: server, command line and supervisor in one binary. `ARCHITECTURE.md` is the map.
+
+pub mod api;
+pub mod cli;
+pub mod client;
+pub mod config;
+pub mod control;
+pub mod crash;
+pub mod engine;
+pub mod error;
+pub mod server;
+pub mod store;
+pub mod supervisor;
