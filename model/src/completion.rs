@@ -2,12 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    ids::RoleName,
-    job::Outcome,
-    plan::RolePlan,
-    task::TaskState,
-};
+use crate::{ids::RoleName, job::Outcome, plan::RolePlan, task::TaskState};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {

@@ -81,10 +81,9 @@ pub fn next(state: JobState, event: JobEvent) -> Result<JobState, Refused> {
         | (Running, SeenAgain)
         | (Unknown, LostSight)
         | (Finishing | Stopping, Decided)
-        | (
-            Succeeded | Failed | Stopped,
-            Placed | AllUp | Decided | StopAsked | AllGone(_) | TryAgain | LostSight | SeenAgain,
-        ) => Err(Refused { state, event }),
+        | (Succeeded | Failed | Stopped, Placed | AllUp | Decided | StopAsked | AllGone(_) | TryAgain | LostSight | SeenAgain) => {
+            Err(Refused { state, event })
+        }
     }
 }
 

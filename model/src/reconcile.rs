@@ -17,7 +17,9 @@ pub enum Phase {
     /// The exit record says how it ended.
     Ended(Ending),
     /// Its supervisor is gone without a record, and nothing of it lives any more.
-    Vanished { why: String },
+    Vanished {
+        why: String,
+    },
 }
 
 /// One run as the database wants it.
@@ -52,8 +54,10 @@ pub fn decide(wanted: &[Wanted], seen: &[Seen]) -> Vec<Action> {
     for want in wanted {
         let own = seen.iter().find(|it| it.run == want.run);
         // Two attempts of one task must never hold the same device: the new one waits until the old is gone.
-        let older_alive =
-            || seen.iter().any(|it| it.run.job == want.run.job && it.run.task == want.run.task && it.run != want.run && it.phase == Phase::Alive);
+        let older_alive = || {
+            seen.iter()
+                .any(|it| it.run.job == want.run.job && it.run.task == want.run.task && it.run != want.run && it.phase == Phase::Alive)
+        };
         let run = || want.run.clone();
         match own.map(|it| &it.phase) {
             None | Some(Phase::NotTaken) if want.stop => actions.push(Action::NeverStarted(run())),

@@ -204,7 +204,8 @@ mod tests {
     #[test]
     fn sizes_are_read_as_people_write_them() {
         let read = |text| parse_bytes(text).map(|bytes| Bytes(bytes).to_string());
-        for (text, shown) in [("4GiB", "4GiB"), ("1.5g", "1.5GiB"), ("100MB", "95.4MiB"), ("64m", "64MiB"), ("0", "0B"), ("1 GiB", "1GiB")] {
+        for (text, shown) in [("4GiB", "4GiB"), ("1.5g", "1.5GiB"), ("100MB", "95.4MiB"), ("64m", "64MiB"), ("0", "0B"), ("1 GiB", "1GiB")]
+        {
             assert_eq!(read(text).as_deref(), Some(shown), "{text}");
         }
         for wrong in ["", "GiB", "-1", "1e400", "4 potatoes", "99999999999TiB", "1.2.3G", "NaN"] {

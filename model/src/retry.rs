@@ -22,10 +22,9 @@ pub enum Again {
 /// `allowed` is the number of retries the job asked for; `whose` is whose doing the failure was.
 pub fn again(allowed: u32, used: Used, whose: Whose) -> Again {
     match whose {
-        Whose::User if used.for_user < allowed => Again::Yes {
-            used: Used { for_user: used.for_user + 1, ..used },
-            reason: format!("retry {} of {allowed}", used.for_user + 1),
-        },
+        Whose::User if used.for_user < allowed => {
+            Again::Yes { used: Used { for_user: used.for_user + 1, ..used }, reason: format!("retry {} of {allowed}", used.for_user + 1) }
+        }
         Whose::User if allowed == 0 => Again::No { reason: "no retries were asked for".into() },
         Whose::User => Again::No { reason: format!("all {allowed} retries are used") },
         Whose::Platform if used.for_platform < PLATFORM_RETRIES_MAX => Again::Yes {

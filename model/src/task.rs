@@ -65,16 +65,30 @@ pub struct Ending {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Cause {
-    Exited { code: i32 },
-    Signaled { signal: i32 },
+    Exited {
+        code: i32,
+    },
+    Signaled {
+        signal: i32,
+    },
     /// The kernel killed it for memory, and its counter proves it.
-    OutOfMemory { limit_bytes: u64, kills: u64 },
+    OutOfMemory {
+        limit_bytes: u64,
+        kills: u64,
+    },
     /// We were asked to stop it, and did. How the child took it is kept for the curious.
-    Stopped { killed: bool },
+    Stopped {
+        killed: bool,
+    },
     /// The child never ran: no such program, no permission, no sandbox.
-    CannotStart { why: String, whose: Whose },
+    CannotStart {
+        why: String,
+        whose: Whose,
+    },
     /// Its supervisor is gone and left no record.
-    Unknown { why: String },
+    Unknown {
+        why: String,
+    },
 }
 
 /// Whose doing a failure was: decides whether a retry counts.
