@@ -119,10 +119,9 @@ mod tests {
 
     #[test]
     fn a_configuration_file_names_nodes_with_their_devices() {
-        let file: ConfigFile = toml::from_str(
-            "listen = '127.0.0.1:9000'\n[[node]]\nname = 'left'\ncpus = 4\nmemory = '8GiB'\ndevices = { A100 = 2 }\n",
-        )
-        .unwrap();
+        let file: ConfigFile =
+            toml::from_str("listen = '127.0.0.1:9000'\n[[node]]\nname = 'left'\ncpus = 4\nmemory = '8GiB'\ndevices = { A100 = 2 }\n")
+                .unwrap();
         assert_eq!(file.nodes[0].amounts().unwrap(), (4000, 8 << 30));
         assert_eq!(file.nodes[0].devices["A100"], 2);
     }

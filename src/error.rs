@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    http::StatusCode,
+    http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use model::{
@@ -104,6 +104,21 @@ impl Error {
     }
 }
 
+impl Error {
+    /// What some answers carry for the machine that reads them.
+    fn header(&self) -> Option<(HeaderName, HeaderValue)> {
+        if let Error::WrongOffset { length } = self {
+            Some((HeaderName::from_static("x-length"), HeaderValue::from(*length)))
+        } else if let Error::Busy = self {
+            Some((header::RETRY_AFTER, HeaderValue::from_static("1")))
+        } else if let Error::NoToken = self {
+            Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
+        } else {
+            None
+        }
+    }
+}
+
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let (status, code, hint) = self.face();
@@ -113,17 +128,12 @@ impl IntoResponse for Error {
             tracing::error!(code, "request failed: {message}");
             message = "something went wrong on our side".into();
         }
-        let problems = match &self {
-            Error::BadSpec(problems) => problems.iter().map(Into::into).collect(),
-            _ => Vec::new(),
-        };
-        let body = Json(ErrorBody { code: code.into(), message, hint, problems });
-        match self {
-            Error::Busy => (status, [("retry-after", "1")], body).into_response(),
-            Error::WrongOffset { length } => (status, [("x-length", length.to_string())], body).into_response(),
-            Error::NoToken => (status, [("www-authenticate", "Bearer")], body).into_response(),
-            _ => (status, body).into_response(),
+        let problems = if let Error::BadSpec(problems) = &self { problems.iter().map(Into::into).collect() } else { Vec::new() };
+        let mut response = (status, Json(ErrorBody { code: code.into(), message, hint, problems })).into_response();
+        if let Some((name, value)) = self.header() {
+            response.headers_mut().insert(name, value);
         }
+        response
     }
 }
 

@@ -1,13 +1,7 @@
 //! The token of a run: good for that run alone, and never stored. It is derived from a secret of this
 //! data directory, so a server that restarts between placing and starting still knows it.
 
-use std::{
-    fs, io,
-    io::Write,
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-    sync::Arc,
-};
+use std::{fs, io, io::Write, os::unix::fs::OpenOptionsExt, path::Path, sync::Arc};
 
 use hmac::{Hmac, KeyInit, Mac};
 use model::ids::RunKey;

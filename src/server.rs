@@ -21,7 +21,7 @@ use crate::{
     control::{Board, Control, Nudge, now_ms},
     engine::{
         Engine,
-        local::{LocalEngine, Local},
+        local::{Local, LocalEngine},
     },
     run_token::{RunSecret, write_private},
     store::{Store, tokens},
@@ -178,7 +178,10 @@ async fn serve(listener: TcpListener, router: axum::Router) -> anyhow::Result<()
     Ok(())
 }
 
-fn connection(stream: TcpStream, router: axum::Router) -> hyper::server::conn::http1::Connection<TokioIo<TcpStream>, TowerToHyperService<axum::Router>> {
+fn connection(
+    stream: TcpStream,
+    router: axum::Router,
+) -> hyper::server::conn::http1::Connection<TokioIo<TcpStream>, TowerToHyperService<axum::Router>> {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!("a connection keeps its delay: {error}");
     }

@@ -217,7 +217,15 @@ fn log_chunk(run: &RunKey, chunk: Chunk) -> LogChunk {
         Ok(text) => (Some(text), None),
         Err(error) => (None, Some(BASE64_STANDARD.encode(error.as_bytes()))),
     };
-    LogChunk { task: run.task.to_string(), attempt: run.attempt, stream: chunk.stream, offset: chunk.offset, at_ms: chunk.at_ms, text, base64 }
+    LogChunk {
+        task: run.task.to_string(),
+        attempt: run.attempt,
+        stream: chunk.stream,
+        offset: chunk.offset,
+        at_ms: chunk.at_ms,
+        text,
+        base64,
+    }
 }
 
 fn event(kind: &str, data: &impl serde::Serialize, sent: &Sent) -> Result<Event, Error> {

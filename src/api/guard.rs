@@ -63,23 +63,23 @@ impl Routes {
     }
 }
 
-/// Puts the policy before a route's handlers.
+/// Puts the policy before a route's handlers, and before its answer to methods it does not take.
 pub fn guarded(app: &Arc<App>, policy: Policy, methods: MethodRouter<Arc<App>>) -> MethodRouter<Arc<App>> {
     let app = app.clone();
-    methods.layer(middleware::from_fn(move |request: Request, next: Next| check(app.clone(), policy, request, next)))
+    let wrong_method = |request: Request| async move { Error::WrongMethod(request.uri().path().to_owned()) };
+    methods.fallback(wrong_method).layer(middleware::from_fn(move |request: Request, next: Next| check(app.clone(), policy, request, next)))
 }
 
 async fn check(app: Arc<App>, policy: Policy, mut request: Request, next: Next) -> Response {
+    let token = bearer(request.headers()).map(str::to_owned);
     let allowed = match policy {
         Policy::Anyone => Ok(()),
-        Policy::User => person(&app, &request).await.map(|caller| remember(&mut request, caller)),
-        Policy::Admin => person(&app, &request).await.and_then(|caller| match caller.0.role {
+        Policy::User => person(&app, token).await.map(|caller| remember(&mut request, caller)),
+        Policy::Admin => person(&app, token).await.and_then(|caller| match caller.0.role {
             Role::Admin => Ok(remember(&mut request, caller)),
             Role::User => Err(Error::Forbidden),
         }),
-        Policy::Run => own_run(&app, &request).map(|run| {
-            request.extensions_mut().insert(run);
-        }),
+        Policy::Run => own_run(&app, token, request.uri().path()).map(|run| remember(&mut request, run)),
     };
     match allowed {
         Ok(()) => next.run(request).await,
@@ -87,8 +87,8 @@ async fn check(app: Arc<App>, policy: Policy, mut request: Request, next: Next) 
     }
 }
 
-fn remember(request: &mut Request, caller: Caller) {
-    request.extensions_mut().insert(caller);
+fn remember(request: &mut Request, who: impl Clone + Send + Sync + 'static) {
+    request.extensions_mut().insert(who);
 }
 
 /// The person behind a request whose token was found good.
@@ -99,18 +99,17 @@ pub struct Caller(pub Holder);
 #[derive(Clone)]
 pub struct OwnRun(pub RunKey);
 
-async fn person(app: &App, request: &Request) -> Result<Caller, Error> {
-    let hash = token_hash(bearer(request.headers()).ok_or(Error::NoToken)?);
+async fn person(app: &App, token: Option<String>) -> Result<Caller, Error> {
+    let hash = token_hash(&token.ok_or(Error::NoToken)?);
     let holder = app.store.read(move |sql| tokens::find(sql, &hash, now_ms())).await?;
     holder.map(Caller).ok_or(Error::NoToken)
 }
 
-fn own_run(app: &App, request: &Request) -> Result<OwnRun, Error> {
-    let token = bearer(request.headers()).ok_or(Error::NoToken)?;
-    // `/api/v1/runs/{run}/…`
-    let text = request.uri().path().split('/').nth(4).ok_or(Error::NoToken)?;
-    let run: RunKey = text.parse().map_err(|_| Error::NoToken)?;
-    if app.run_key.is_token(&run, token) { Ok(OwnRun(run)) } else { Err(Error::NoToken) }
+/// The path is `/api/v1/runs/{run}/…`.
+fn own_run(app: &App, token: Option<String>, path: &str) -> Result<OwnRun, Error> {
+    let token = token.ok_or(Error::NoToken)?;
+    let run: RunKey = path.split('/').nth(4).and_then(|text| text.parse().ok()).ok_or(Error::NoToken)?;
+    if app.run_key.is_token(&run, &token) { Ok(OwnRun(run)) } else { Err(Error::NoToken) }
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

@@ -1,10 +1,6 @@
 //! Reading a run's output: pieces from the index, bytes from the log.
 
-use std::{
-    fs::File,
-    io,
-    os::unix::fs::FileExt,
-};
+use std::{fs::File, io, os::unix::fs::FileExt};
 
 use model::logs::{Piece, Stream};
 

@@ -120,7 +120,9 @@ fn cut(ranges: &mut Vec<(u64, u64)>, most: u64) {
     ranges.retain(|(start, end)| start < end);
 }
 
-async fn next_block((files, mut ranges, read): (LogFiles, std::collections::VecDeque<(u64, u64)>, u64)) -> Option<(std::io::Result<Bytes>, (LogFiles, std::collections::VecDeque<(u64, u64)>, u64))> {
+async fn next_block(
+    (files, mut ranges, read): (LogFiles, std::collections::VecDeque<(u64, u64)>, u64),
+) -> Option<(std::io::Result<Bytes>, (LogFiles, std::collections::VecDeque<(u64, u64)>, u64))> {
     let (start, end) = ranges.pop_front()?;
     let length = (end - start).min(BLOCK_BYTES);
     if start + length < end {

@@ -85,13 +85,12 @@ pub fn router(app: Arc<App>) -> Router {
     routes_with_policies()
         .into_router(&app)
         .route("/api/v1/openapi.json", guard::guarded(&app, Policy::Anyone, axum::routing::get(serve_document)))
-        .method_not_allowed_fallback(|request: Request| async move { Error::WrongMethod(request.uri().path().to_owned()) })
-        .fallback_service(guard::guarded(
-            &app,
-            Policy::User,
-            axum::routing::any(|request: Request| async move { Error::NoSuchRoute(request.uri().path().to_owned()) }),
-        ))
+        .fallback_service(guard::guarded(&app, Policy::User, axum::routing::any(nowhere)).with_state(app.clone()))
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn_with_state(app.clone(), guard::host_and_origin))
         .with_state(app)
+}
+
+async fn nowhere(request: Request) -> Error {
+    Error::NoSuchRoute(request.uri().path().to_owned())
 }

@@ -160,8 +160,7 @@ async fn new_run(control: &Control, job: &Job, assignment: Assignment, taken: &m
 fn reserve(sql: &Sql<'_>, job: &Job, to: JobState, new_runs: &[NewRun]) -> Result<Option<(Job, Vec<Run>)>, StoreError> {
     let mut nodes: Vec<String> = new_runs.iter().map(|run| run.node.to_string()).collect();
     nodes.dedup();
-    let change =
-        Change { to, reason: Some(format!("placed on {}", nodes.join(", "))), at_ms: now_ms(), used: None, stop_by: None };
+    let change = Change { to, reason: Some(format!("placed on {}", nodes.join(", "))), at_ms: now_ms(), used: None, stop_by: None };
     if jobs::advance(sql, (job.id, job.state, job.attempt), &change)? == Written::Stale {
         return Ok(None);
     }

@@ -29,8 +29,10 @@ fn no_route_answers_without_a_token_except_the_two_that_tell_nothing() {
             let real = path.replace("{job}", "digits").replace("{task}", "main-0").replace("{node}", "node-1");
             let real = real.replace("{run}", "job-00000000000000000000000000000001:main-0:1");
             for token in ["", "Authorization: Bearer nothing\r\n", "Authorization: Bearer \r\n", "Authorization: Basic YTpi\r\n"] {
-                let (status, _) =
-                    raw(&house, &format!("{method} {real} HTTP/1.1\r\nHost: {{host}}\r\n{token}Content-Length: 0\r\nConnection: close\r\n\r\n"));
+                let (status, _) = raw(
+                    &house,
+                    &format!("{method} {real} HTTP/1.1\r\nHost: {{host}}\r\n{token}Content-Length: 0\r\nConnection: close\r\n\r\n"),
+                );
                 let open = method == "GET" && path == "/api/v1/health";
                 assert_eq!(status, if open { 200 } else { 401 }, "{method} {path} {token:?}");
                 asked += 1;
@@ -53,13 +55,16 @@ fn a_foreign_name_or_origin_is_refused_on_every_method() {
             ("Host: {host}\r\nOrigin: http://evil.example\r\n", 403),
             ("Host: {host}\r\nOrigin: null\r\n", 403),
         ] {
-            let request =
-                format!("{method} /api/v1/jobs HTTP/1.1\r\n{headers}Authorization: Bearer {token}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            let request = format!(
+                "{method} /api/v1/jobs HTTP/1.1\r\n{headers}Authorization: Bearer {token}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            );
             let (got, answer) = raw(&house, &request);
             assert!(got == status || (status == 400 && got == 421), "{method} {headers:?}: {answer}");
         }
     }
-    let own = format!("GET /api/v1/jobs HTTP/1.1\r\nHost: {{host}}\r\nOrigin: http://{{host}}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n");
+    let own = format!(
+        "GET /api/v1/jobs HTTP/1.1\r\nHost: {{host}}\r\nOrigin: http://{{host}}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+    );
     assert_eq!(raw(&house, &own).0, 200);
 }
 
@@ -70,7 +75,11 @@ fn a_run_s_token_opens_its_own_run_and_nothing_else() {
     house.wait_for(&job, "running");
     let token = std::fs::read_to_string(house.run_dir(&job, "main-0", 1).join("token")).unwrap();
     let ask = |path: &str| {
-        raw(&house, &format!("GET {path} HTTP/1.1\r\nHost: {{host}}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\r\n", token.trim())).0
+        raw(
+            &house,
+            &format!("GET {path} HTTP/1.1\r\nHost: {{host}}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\r\n", token.trim()),
+        )
+        .0
     };
     assert_eq!(ask(&format!("/api/v1/runs/{job}:main-0:1/order")), 200);
     assert_eq!(ask(&format!("/api/v1/runs/{job}:main-0:2/order")), 401);

@@ -15,8 +15,10 @@ fn the_last_bytes_are_there_without_a_newline() {
 #[test]
 fn binary_output_on_both_streams_comes_back_byte_for_byte() {
     let house = House::new();
-    let script = "import os\nfor i in range(2000):\n os.write(1, bytes([i % 256]) * (i % 97)); os.write(2, bytes([255 - i % 256]) * (i % 89))\n";
-    let job = house.submit(&serde_json::json!({ "name": "binary", "roles": { "main": { "command": ["python3", "-c", script] } } }).to_string());
+    let script =
+        "import os\nfor i in range(2000):\n os.write(1, bytes([i % 256]) * (i % 97)); os.write(2, bytes([255 - i % 256]) * (i % 89))\n";
+    let job =
+        house.submit(&serde_json::json!({ "name": "binary", "roles": { "main": { "command": ["python3", "-c", script] } } }).to_string());
     house.wait_for(&job, "succeeded");
     let read = |stream: &str| house.get(&format!("/api/v1/jobs/{job}/tasks/main-0/log?stream={stream}")).unwrap();
     let stdout: Vec<u8> = (0..2000usize).flat_map(|i| vec![(i % 256) as u8; i % 97]).collect();

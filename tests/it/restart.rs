@@ -38,7 +38,10 @@ fn endings_while_the_server_was_away_are_all_true() {
         .iter()
         .map(|code| {
             let line = format!("{wait}; exit {code}");
-            house.submit(&serde_json::json!({ "name": format!("away-{code}"), "input": house.place(), "roles": { "main": { "command": line } } }).to_string())
+            house.submit(
+                &serde_json::json!({ "name": format!("away-{code}"), "input": house.place(), "roles": { "main": { "command": line } } })
+                    .to_string(),
+            )
         })
         .collect();
     jobs.iter().for_each(|job| drop(house.wait_for(job, "running")));
@@ -103,7 +106,8 @@ fn a_reservation_is_used_once_wherever_the_server_dies() {
         house.kill();
         house.env("TRAINMASTER_CRASH_AT", point);
         house.start();
-        let _may_not_be_answered = house.call(Call::post("/api/v1/jobs", "{name: once, roles: {main: {command: 'echo ran >> /input/ran'}}}"));
+        let _may_not_be_answered =
+            house.call(Call::post("/api/v1/jobs", "{name: once, roles: {main: {command: 'echo ran >> /input/ran'}}}"));
         house.ended();
         house.clear_env();
         house.start();

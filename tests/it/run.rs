@@ -90,7 +90,8 @@ fn every_ending_is_told_as_it_was() {
 #[test]
 fn retries_are_counted_and_every_attempt_keeps_its_log() {
     let house = House::new();
-    let job = house.submit("{name: retried, retries: 2, roles: {main: {command: 'echo attempt $TRAINMASTER_ATTEMPT; [ $TRAINMASTER_ATTEMPT = 3 ]'}}}");
+    let job = house
+        .submit("{name: retried, retries: 2, roles: {main: {command: 'echo attempt $TRAINMASTER_ATTEMPT; [ $TRAINMASTER_ATTEMPT = 3 ]'}}}");
     let shown = house.wait_for(&job, "succeeded");
     assert_eq!(shown["runs"].as_array().unwrap().len(), 3);
     for attempt in 1..=3 {
