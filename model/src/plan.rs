@@ -113,6 +113,15 @@ impl Plan {
         self.roles.iter().map(|role| role.tasks).sum()
     }
 
+    /// All its tasks together.
+    pub fn resources(&self) -> Resources {
+        let mut sum = Resources::default();
+        for role in &self.roles {
+            (0..role.tasks).for_each(|_| sum.add(&role.resources));
+        }
+        sum
+    }
+
     pub fn role(&self, name: &RoleName) -> Option<&RolePlan> {
         self.roles.iter().find(|role| role.name == *name)
     }

@@ -1,1 +1,11 @@
+//! The real binary, real processes, a fresh directory and port for every test.
 
+mod api;
+mod delete;
+mod explain;
+mod house;
+mod logs;
+mod restart;
+mod run;
+mod stop;
+mod tidy;
