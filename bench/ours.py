@@ -188,4 +188,4 @@ def half_of_the_machine(api):
 
 def small_job(name, command, cpus, **more):
     """A job of one small task."""
-    return {"name": name, "roles": {"main": {"command": command, "cpus": cpus, "memory": "32MiB"}}, **more}
+    return {"name": name, "roles": {"main": {"command": command, "cpus": cpus, "memory": "64MiB"}}, **more}
