@@ -125,7 +125,7 @@ fn never(turn: &Turn<'_>, rank: usize) -> String {
     }
     let most = |need: &Need, tasks: u32| (0..count).map(|node| u64::from(need.count(turn.capacity.row(node), tasks))).sum::<u64>();
     let counts: Vec<String> = roles().map(|(role, (need, tasks))| format!("{} {role}", most(need, *tasks).min((*tasks).into()))).collect();
-    let nodes = if count == 1 { "the 1 node".into() } else { format!("all {count} nodes together") };
+    let nodes = if count == 1 { "the 1 node".into() } else { format!("the {count} nodes together") };
     format!("{nodes}, when empty, can hold at most {} tasks", listed(counts.into_iter(), " or ", "roles"))
 }
 
