@@ -17,6 +17,8 @@ const TURNS_MAX: usize = 8;
 struct World {
     wanted: BTreeMap<RunKey, bool>,
     seen: BTreeMap<RunKey, Phase>,
+    /// Asked to end, and gone before the next turn; a stop takes its time.
+    stopping: Vec<RunKey>,
 }
 
 fn ending(code: i32) -> Ending {
@@ -44,7 +46,7 @@ fn a_world() -> impl Strategy<Value = World> {
     let seen = prop::collection::btree_map((0..2_u64, 0..3_u32, 1..4_u32), a_phase(), 0..10);
     (wanted, seen).prop_map(|(wanted, seen)| {
         let wanted = wanted.into_iter().map(|((job, task), (attempt, stop))| (run(job, task, attempt), stop)).collect();
-        let mut world = World { wanted, seen: BTreeMap::new() };
+        let mut world = World { wanted, seen: BTreeMap::new(), stopping: Vec::new() };
         for ((job, task, attempt), phase) in seen {
             let phase = if phase == Phase::Alive && world.lives(&run(job, task, attempt)) { Phase::Ended(ending(0)) } else { phase };
             world.seen.insert(run(job, task, attempt), phase);
@@ -72,7 +74,8 @@ impl World {
                 self.seen.insert(run, Phase::Alive);
             }
             Action::Stop(run) => {
-                assert_eq!(self.seen.insert(run, Phase::Ended(ending(0))), Some(Phase::Alive));
+                assert_eq!(self.seen[&run], Phase::Alive);
+                self.stopping.push(run);
             }
             Action::Record(run, ending) => {
                 assert_eq!(self.seen[&run], Phase::Ended(ending));
@@ -102,6 +105,9 @@ impl World {
             }
             let most = dies_after.get(turn).copied().unwrap_or(usize::MAX);
             actions.into_iter().take(most).for_each(|action| self.apply(action));
+            for run in std::mem::take(&mut self.stopping) {
+                self.seen.insert(run, Phase::Ended(ending(0)));
+            }
         }
         panic!("still something to do: {:?}", self.decide());
     }
