@@ -13,6 +13,7 @@ pub use problem::Problem;
 pub(crate) use problem::{in_order, join, shown};
 pub use read::read;
 pub(crate) use read::read_all;
+pub(crate) use walk::outward;
 
 /// The JSON Schema of the job file, for editors.
 pub fn schema() -> serde_json::Value {
