@@ -94,3 +94,148 @@ fn read(row: &Row<'_>) -> Result<JobSummary, StoreError> {
         ended_at_ms: row.maybe_number("ended_at_ms")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Store, Written, jobs, testing::*};
+
+    /// Ten jobs: even ones are `even` and tagged `big`, the first three have failed, the last belongs to bob.
+    async fn ten_jobs(place: &Place) -> Store {
+        let store = place.open();
+        for number in 1..=10 {
+            let mut new = new_job(number, if number % 2 == 0 { "even" } else { "odd" });
+            new.plan.tags = if number % 2 == 0 { vec!["big".into(), "big".into(), "x".into()] } else { vec![] };
+            new.plan.description = format!("No. {number}: 100%_sure!");
+            new.owner = if number == 10 { "bob".into() } else { "ann".into() };
+            store.write(move |sql| jobs::submit(sql, &new)).await.unwrap();
+        }
+        for number in 1..=3 {
+            let failed = to(JobState::Failed, 5);
+            let moved = store.write(move |sql| jobs::advance(sql, (job_id(number), JobState::Queued, 1), &failed)).await;
+            assert_eq!(moved, Ok(Written::Yes));
+        }
+        store
+    }
+
+    async fn numbers(store: &Store, filter: Filter, before: Option<u64>, limit: u32) -> Vec<u64> {
+        let page = store.read(move |sql| list(sql, &filter, before.map(job_id), limit)).await.unwrap();
+        page.iter().map(|it| it.created_at_ms).collect()
+    }
+
+    #[tokio::test]
+    async fn pages_follow_each_other_from_the_newest_to_the_oldest() {
+        let place = Place::new();
+        let store = ten_jobs(&place).await;
+        assert_eq!(numbers(&store, Filter::default(), None, 4).await, [10, 9, 8, 7]);
+        assert_eq!(numbers(&store, Filter::default(), Some(7), 4).await, [6, 5, 4, 3]);
+        assert_eq!(numbers(&store, Filter::default(), Some(3), 4).await, [2, 1]);
+    }
+
+    #[tokio::test]
+    async fn every_filter_alone_and_all_of_them_together() {
+        let place = Place::new();
+        let store = ten_jobs(&place).await;
+        let states = |states: &[JobState]| Filter { states: states.to_vec(), ..Filter::default() };
+        let text = |text: &str| Filter { text: Some(text.into()), ..Filter::default() };
+        let named = Filter { name: Some("odd".into()), ..Filter::default() };
+        let tagged = Filter { tag: Some("big".into()), ..Filter::default() };
+        let bobs = Filter { owner: Some("bob".into()), ..Filter::default() };
+        assert_eq!(numbers(&store, states(&[JobState::Failed]), None, 9).await, [3, 2, 1]);
+        assert_eq!(
+            numbers(&store, states(&[JobState::Failed, JobState::Queued, JobState::Failed]), None, 8).await,
+            [10, 9, 8, 7, 6, 5, 4, 3]
+        );
+        assert_eq!(numbers(&store, named, Some(8), 2).await, [7, 5]);
+        assert_eq!(numbers(&store, tagged, Some(10), 3).await, [8, 6, 4]);
+        assert_eq!(numbers(&store, bobs, None, 9).await, [10]);
+        assert_eq!(numbers(&store, text("no. 1"), None, 9).await, [10, 1]);
+        assert_eq!(numbers(&store, text("EVE"), None, 9).await, [10, 8, 6, 4, 2]);
+        let all = Filter {
+            states: vec![JobState::Failed],
+            name: Some("even".into()),
+            tag: Some("x".into()),
+            owner: Some("ann".into()),
+            text: Some("sure".into()),
+        };
+        assert_eq!(numbers(&store, all, Some(9), 9).await, [2]);
+    }
+
+    #[tokio::test]
+    async fn the_characters_of_like_are_taken_as_they_are() {
+        let place = Place::new();
+        let store = ten_jobs(&place).await;
+        for (part, found) in [("100%_sure!", 10), ("1%", 0), ("100_", 0), ("!", 10), ("'; --", 0)] {
+            let filter = Filter { text: Some(part.into()), ..Filter::default() };
+            assert_eq!(numbers(&store, filter, None, 50).await.len(), found, "{part}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_summary_says_what_a_list_shows() {
+        let place = Place::new();
+        let store = ten_jobs(&place).await;
+        let page = store.read(|sql| list(sql, &Filter::default(), Some(job_id(3)), 1)).await.unwrap();
+        insta::assert_snapshot!(serde_json::to_string_pretty(&page[0]).unwrap(), @r#"
+        {
+          "id": "job-00000000000270008000000000000000",
+          "name": "even",
+          "version": 1,
+          "owner": "ann",
+          "state": "failed",
+          "reason": "",
+          "attempt": 1,
+          "priority": 0,
+          "tags": [
+            "big",
+            "big",
+            "x"
+          ],
+          "description": "No. 2: 100%_sure!",
+          "tasks": 3,
+          "resources": {
+            "cpus_milli": 3000,
+            "memory_bytes": 201326592
+          },
+          "created_at_ms": 2,
+          "started_at_ms": null,
+          "ended_at_ms": 5
+        }
+        "#);
+    }
+
+    #[tokio::test]
+    async fn no_page_is_made_by_reading_all_jobs_or_by_sorting() {
+        let place = Place::new();
+        let store = place.open();
+        let mut plans = String::new();
+        for (what, filter) in every_filter() {
+            let (question, values) = question(&filter, each_state(&filter)[0], Some(job_id(5)), 50);
+            let steps = store.read(move |sql| sql.query(&format!("EXPLAIN QUERY PLAN {question}"), &values, |row| row.text("detail")));
+            plans += &format!("{what}: {}\n", steps.await.unwrap().join("; "));
+        }
+        insta::assert_snapshot!(plans, @"
+        all: SEARCH job USING INDEX sqlite_autoindex_job_1 (id<?)
+        state: SEARCH job USING INDEX job_by_state (state=? AND id<?)
+        name: SEARCH job USING INDEX job_by_name (name=? AND id<?)
+        tag: SEARCH job_tag USING COVERING INDEX job_tag_by_tag (tag=? AND job<?); SEARCH job USING INDEX sqlite_autoindex_job_1 (id=?)
+        owner: SEARCH job USING INDEX job_by_owner (owner=? AND id<?)
+        text: SEARCH job USING INDEX sqlite_autoindex_job_1 (id<?)
+        everything: SEARCH job_tag USING COVERING INDEX job_tag_by_tag (tag=? AND job<?); SEARCH job USING INDEX sqlite_autoindex_job_1 (id=?)
+        ");
+    }
+
+    fn every_filter() -> [(&'static str, Filter); 7] {
+        let none = Filter::default();
+        let (tag, name, owner, states) = (Some("t".to_owned()), Some("n".to_owned()), Some("o".to_owned()), vec![JobState::Failed]);
+        [
+            ("all", none.clone()),
+            ("state", Filter { states: states.clone(), ..none.clone() }),
+            ("name", Filter { name: name.clone(), ..none.clone() }),
+            ("tag", Filter { tag: tag.clone(), ..none.clone() }),
+            ("owner", Filter { owner: owner.clone(), ..none.clone() }),
+            ("text", Filter { text: Some("part".into()), ..none }),
+            ("everything", Filter { states, name, tag, owner, text: Some("part".into()) }),
+        ]
+    }
+}

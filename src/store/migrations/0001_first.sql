@@ -97,7 +97,7 @@ CREATE TABLE run (
     missing TEXT NOT NULL,
     PRIMARY KEY (job, attempt, role, task_index)
 );
-CREATE INDEX run_live ON run (job, attempt) WHERE state NOT IN ('succeeded', 'failed', 'stopped', 'unknown');
+CREATE INDEX run_live ON run (job, attempt, role, task_index) WHERE state NOT IN ('succeeded', 'failed', 'stopped', 'unknown');
 
 CREATE TABLE event (
     seq BIGINT PRIMARY KEY,
