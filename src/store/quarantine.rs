@@ -7,10 +7,12 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use model::ids::RunKey;
+
 use super::{Row, Sql, StoreError, Value, jobs, runs};
 
 /// More notes than this are not taken: by then the log says clearly that something is very wrong.
-const NOTES_MAX: usize = 1_000;
+const NOTES_MAX: u32 = 1_000;
 
 /// What sort of row it is, and by which columns it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,7 +65,7 @@ pub(super) struct Note {
 impl Notes {
     fn take_note(&self, kind: Kind, key: String, why: &str) {
         let mut noted = self.noted();
-        if noted.known.len() >= NOTES_MAX || !noted.known.insert((kind, key.clone())) {
+        if noted.known.len() >= NOTES_MAX as usize || !noted.known.insert((kind, key.clone())) {
             return;
         }
         tracing::error!(kind = kind.text(), key, why, "a row of the database cannot be read; it is set aside and the rest goes on");
@@ -131,13 +133,23 @@ impl Sql<'_> {
 
 /// What was set aside, in words.
 pub fn list(sql: &Sql<'_>) -> Result<Vec<String>, StoreError> {
-    let written =
-        sql.query("SELECT kind, key, why FROM quarantine ORDER BY kind, key LIMIT $1", &[Value::from(NOTES_MAX as u64)], |row| {
-            Ok(((row.shown("kind"), row.shown("key")), row.text("why")?))
-        })?;
+    Ok(all(sql)?.into_iter().map(|((kind, key), why)| format!("{kind} {key}: {why}")).collect())
+}
+
+/// The runs that were set aside, as far as their names can be told. The database cannot say whether
+/// they are wanted, so a live one among them is to be left alone, not swept up.
+pub fn runs_set_aside(sql: &Sql<'_>) -> Result<Vec<RunKey>, StoreError> {
+    let runs = all(sql)?.into_keys().filter(|(kind, _)| kind == Kind::Run.text());
+    Ok(runs.filter_map(|(_, key)| key.parse().ok()).collect())
+}
+
+/// Why each was set aside, by its kind and key: what is written down and what still waits to be.
+fn all(sql: &Sql<'_>) -> Result<BTreeMap<(String, String), String>, StoreError> {
+    let written = sql.query("SELECT kind, key, why FROM quarantine ORDER BY kind, key LIMIT $1", &[NOTES_MAX.into()], |row| {
+        Ok(((row.shown("kind"), row.shown_whole("key")), row.shown_whole("why")))
+    })?;
     let waiting = sql.notes.waiting().into_iter().map(|note| ((note.kind.text().to_owned(), note.key), note.why));
-    let all: BTreeMap<_, _> = written.into_iter().chain(waiting).collect();
-    Ok(all.into_iter().map(|((kind, key), why)| format!("{kind} {key}: {why}")).collect())
+    Ok(written.into_iter().chain(waiting).collect())
 }
 
 /// Writes down what waits. Answers how many notes that was.
@@ -201,3 +213,6 @@ pub(super) fn forget_job(sql: &Sql<'_>, job: &str) -> Result<(), StoreError> {
 fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,11 @@
 
 use std::cmp::Reverse;
 
-use model::{ids::JobId, job::JobState, wire::JobSummary};
+use model::{
+    ids::{JobId, JobName},
+    job::JobState,
+    wire::JobSummary,
+};
 
 use crate::store::{Row, Sql, StoreError, Value, quarantine::Kind};
 
@@ -78,7 +82,7 @@ fn pattern(part: &str) -> String {
 fn read(row: &Row<'_>) -> Result<JobSummary, StoreError> {
     Ok(JobSummary {
         id: row.parsed::<JobId>("id")?.to_string(),
-        name: row.text("name")?,
+        name: row.parsed::<JobName>("name")?.to_string(),
         version: row.number("version")?,
         owner: row.text("owner")?,
         state: row.spelled("state", JobState::from_text)?,
