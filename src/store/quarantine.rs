@@ -2,7 +2,7 @@
 //! said once in the log, and shown to whoever asks. The row itself stays as it is, for a person to mend.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -50,7 +50,8 @@ pub(super) struct Notes(Mutex<Noted>);
 
 #[derive(Default)]
 struct Noted {
-    known: BTreeSet<(Kind, String)>,
+    /// Everything met since the start, and why it could not be read.
+    known: BTreeMap<(Kind, String), String>,
     waiting: Vec<Note>,
 }
 
@@ -65,9 +66,10 @@ pub(super) struct Note {
 impl Notes {
     fn take_note(&self, kind: Kind, key: String, why: &str) {
         let mut noted = self.noted();
-        if noted.known.len() >= NOTES_MAX as usize || !noted.known.insert((kind, key.clone())) {
+        if noted.known.len() >= NOTES_MAX as usize || noted.known.contains_key(&(kind, key.clone())) {
             return;
         }
+        noted.known.insert((kind, key.clone()), why.to_owned());
         tracing::error!(kind = kind.text(), key, why, "a row of the database cannot be read; it is set aside and the rest goes on");
         noted.waiting.push(Note { kind, key, why: why.to_owned(), at_ms: now_ms() });
     }
@@ -83,6 +85,16 @@ impl Notes {
     /// Forgets the first `count` that waited, now that they are in the database.
     pub(super) fn written(&self, count: usize) {
         self.noted().waiting.drain(..count);
+    }
+
+    fn known(&self) -> BTreeMap<(Kind, String), String> {
+        self.noted().known.clone()
+    }
+
+    /// If the job is not deleted after all, its rows are noted again when they are next met.
+    fn forget(&self, of_job: impl Fn(Kind, &str) -> bool) {
+        let mut noted = self.noted();
+        noted.known.retain(|(kind, key), _| !of_job(*kind, key));
     }
 
     fn noted(&self) -> MutexGuard<'_, Noted> {
@@ -143,13 +155,13 @@ pub fn runs_set_aside(sql: &Sql<'_>) -> Result<Vec<RunKey>, StoreError> {
     Ok(runs.filter_map(|(_, key)| key.parse().ok()).collect())
 }
 
-/// Why each was set aside, by its kind and key: what is written down and what still waits to be.
+/// Why each was set aside, by its kind and key: what was written down before, and what was met since.
 fn all(sql: &Sql<'_>) -> Result<BTreeMap<(String, String), String>, StoreError> {
     let written = sql.query("SELECT kind, key, why FROM quarantine ORDER BY kind, key LIMIT $1", &[NOTES_MAX.into()], |row| {
         Ok(((row.shown("kind"), row.shown_whole("key")), row.shown_whole("why")))
     })?;
-    let waiting = sql.notes.waiting().into_iter().map(|note| ((note.kind.text().to_owned(), note.key), note.why));
-    Ok(written.into_iter().chain(waiting).collect())
+    let met = sql.notes.known().into_iter().map(|((kind, key), why)| ((kind.text().to_owned(), key), why));
+    Ok(written.into_iter().chain(met).collect())
 }
 
 /// Writes down what waits. Answers how many notes that was.
@@ -206,7 +218,12 @@ pub(super) fn forget_job(sql: &Sql<'_>, job: &str) -> Result<(), StoreError> {
     sql.execute("DELETE FROM quarantine WHERE kind = 'job' AND key = $1", &[job.into()])?;
     // `;` is the character after `:`, so this is every key that begins with the job's.
     let (from, to) = (format!("{job}:"), format!("{job};"));
-    sql.execute("DELETE FROM quarantine WHERE kind = 'run' AND key >= $1 AND key < $2", &[from.into(), to.into()])?;
+    sql.execute("DELETE FROM quarantine WHERE kind = 'run' AND key >= $1 AND key < $2", &[(&from).into(), to.into()])?;
+    sql.notes.forget(|kind, key| match kind {
+        Kind::Job => key == job,
+        Kind::Run => key.starts_with(&from),
+        Kind::Event | Kind::Token | Kind::SubmitKey => false,
+    });
     Ok(())
 }
 

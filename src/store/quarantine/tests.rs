@@ -224,7 +224,7 @@ async fn a_job_that_cannot_be_read_says_so_and_what_is_wrong_with_it() {
     let what = format!("job {} (state holds `exploded`)", job_id(2));
     assert_eq!(store.read(|sql| jobs::get(sql, job_id(2))).await, Err(StoreError::Unreadable { what }));
     let said = format!("job {}: state holds `exploded`", job_id(2));
-    assert_eq!(set_aside(&store).await, [said.clone()], "known at once");
+    assert_eq!(set_aside(&store).await, std::slice::from_ref(&said), "known at once");
     // Notes are written with the next write, whoever it belongs to.
     store.write(|_| Ok(())).await.unwrap();
     let written: String =
