@@ -19,7 +19,7 @@ pub struct Filter {
     pub name: Option<String>,
     pub tag: Option<String>,
     pub owner: Option<String>,
-    /// A part of the name or the description, in capitals or not.
+    /// A part of the name or of the description's beginning, in capitals or not.
     pub text: Option<String>,
 }
 
@@ -48,26 +48,32 @@ fn each_state(filter: &Filter) -> Vec<Option<JobState>> {
 }
 
 fn question(filter: &Filter, state: Option<JobState>, before: Option<JobId>, limit: u32) -> (String, Vec<Value>) {
-    let (from, id) = match filter.tag {
-        Some(_) => ("job_tag JOIN job ON job.id = job_tag.job", "job_tag.job"),
-        None => ("job", "job.id"),
-    };
-    let mut values = Vec::new();
-    let mut conditions = Vec::new();
+    let (from, id) = tables(filter);
+    let (mut conditions, mut values) = (Vec::new(), Vec::new());
     let mut only = |condition: &str, value: Value| {
         values.push(value);
-        conditions.push(condition.replace("{}", &format!("${}", values.len())));
+        conditions.push(condition.replace("$", &format!("${}", values.len())));
     };
-    filter.tag.iter().for_each(|tag| only("job_tag.tag = {}", tag.into()));
-    state.iter().for_each(|state| only("job.state = {}", state.text().into()));
-    filter.name.iter().for_each(|name| only("job.name = {}", name.into()));
-    filter.owner.iter().for_each(|owner| only("job.owner = {}", owner.into()));
-    before.iter().for_each(|before| only(&format!("{id} < {{}}"), (*before).into()));
-    let text = "(LOWER(job.name) LIKE {} ESCAPE '!' OR LOWER(job.description) LIKE {} ESCAPE '!')";
-    filter.text.iter().for_each(|part| only(text, pattern(part).into()));
+    filter.text.iter().for_each(|part| only("job.id = found.id AND found.search LIKE $ ESCAPE '!'", pattern(part).into()));
+    filter.tag.iter().for_each(|tag| only("job_tag.tag = $", tag.into()));
+    state.iter().for_each(|state| only("job.state = $", state.text().into()));
+    filter.name.iter().for_each(|name| only("job.name = $", name.into()));
+    filter.owner.iter().for_each(|owner| only("job.owner = $", owner.into()));
+    before.iter().for_each(|before| only(&format!("{id} < $"), (*before).into()));
     let conditions = if conditions.is_empty() { String::new() } else { format!("WHERE {}", conditions.join(" AND ")) };
     values.push(limit.into());
     (format!("SELECT {COLUMNS} FROM {from} {conditions} ORDER BY {id} DESC LIMIT ${}", values.len()), values)
+}
+
+/// Where to look, and the id to go by. A text is looked for in its own index first; `CROSS JOIN` is how
+/// SQLite is told to keep to that order.
+fn tables(filter: &Filter) -> (&'static str, &'static str) {
+    match (&filter.text, &filter.tag) {
+        (None, None) => ("job", "job.id"),
+        (None, Some(_)) => ("job_tag JOIN job ON job.id = job_tag.job", "job_tag.job"),
+        (Some(_), None) => ("job AS found CROSS JOIN job", "found.id"),
+        (Some(_), Some(_)) => ("job AS found CROSS JOIN job JOIN job_tag ON job_tag.job = job.id", "found.id"),
+    }
 }
 
 const COLUMNS: &str = "job.id, job.name, job.version, job.owner, job.state, job.reason, job.attempt, job.priority, job.tags, \
@@ -75,7 +81,7 @@ const COLUMNS: &str = "job.id, job.name, job.version, job.owner, job.state, job.
 
 /// `LIKE`'s own characters, taken as they are.
 fn pattern(part: &str) -> String {
-    let escaped = part.to_ascii_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
+    let escaped = part.to_lowercase().replace('!', "!!").replace('%', "!%").replace('_', "!_");
     format!("%{escaped}%")
 }
 
@@ -224,8 +230,8 @@ mod tests {
         name: SEARCH job USING INDEX job_by_name (name=? AND id<?)
         tag: SEARCH job_tag USING COVERING INDEX job_tag_by_tag (tag=? AND job<?); SEARCH job USING INDEX sqlite_autoindex_job_1 (id=?)
         owner: SEARCH job USING INDEX job_by_owner (owner=? AND id<?)
-        text: SEARCH job USING INDEX sqlite_autoindex_job_1 (id<?)
-        everything: SEARCH job_tag USING COVERING INDEX job_tag_by_tag (tag=? AND job<?); SEARCH job USING INDEX sqlite_autoindex_job_1 (id=?)
+        text: SEARCH found USING COVERING INDEX job_by_text (id<?); SEARCH job USING INDEX sqlite_autoindex_job_1 (id=?)
+        everything: SEARCH found USING COVERING INDEX job_by_text (id<?); SEARCH job USING INDEX sqlite_autoindex_job_1 (id=?); SEARCH job_tag USING COVERING INDEX sqlite_autoindex_job_tag_1 (job=? AND tag=?)
         ");
     }
 

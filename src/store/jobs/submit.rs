@@ -86,8 +86,8 @@ fn insert_job(sql: &Sql<'_>, new: &NewJob, version: u32) -> Result<(), StoreErro
     let gang: Vec<Demand> = plan.roles.iter().map(demand).collect();
     sql.execute(
         "INSERT INTO job (id, owner, name, version, state, attempt, used_for_user, used_for_platform, priority, max_duration_ms,
-                          description, tags, tasks, resources, demand, reason, created_at_ms, queued_at_ms)
-         VALUES ($1, $2, $3, $4, $5, $6, 0, 0, $7, $8, $9, $10, $11, $12, $13, '', $14, $14)",
+                          description, search, tags, tasks, resources, demand, reason, created_at_ms, queued_at_ms)
+         VALUES ($1, $2, $3, $4, $5, $6, 0, 0, $7, $8, $9, $10, $11, $12, $13, $14, '', $15, $15)",
         &[
             new.id.into(),
             (&new.owner).into(),
@@ -98,6 +98,7 @@ fn insert_job(sql: &Sql<'_>, new: &NewJob, version: u32) -> Result<(), StoreErro
             plan.priority.into(),
             plan.max_duration_ms.into(),
             (&plan.description).into(),
+            searchable(plan).into(),
             Value::json(&plan.tags),
             plan.task_count().into(),
             Value::json(&altogether(plan)),
@@ -106,6 +107,13 @@ fn insert_job(sql: &Sql<'_>, new: &NewJob, version: u32) -> Result<(), StoreErro
         ],
     )?;
     Ok(())
+}
+
+/// What a search by text looks through. Postgres indexes no entry longer than 2,700 bytes, and nobody
+/// looks for a job by the end of a long description.
+fn searchable(plan: &Plan) -> String {
+    const SEARCH_CHARACTERS_MAX: usize = 600;
+    format!("{}\n{}", plan.name, plan.description).to_lowercase().chars().take(SEARCH_CHARACTERS_MAX).collect()
 }
 
 fn demand(role: &RolePlan) -> Demand {
