@@ -39,6 +39,12 @@ impl RunDir {
         self.data().unwrap_or(&self.path).join("cache")
     }
 
+    /// Where a child's root is put together. Each does so in a mount namespace of its own, so one empty
+    /// directory serves them all.
+    pub fn root(&self) -> PathBuf {
+        self.data().unwrap_or(&self.path).join("root")
+    }
+
     /// What a child must not see: everything of the server, or at least this run's own secrets.
     pub fn private(&self) -> &Path {
         self.data().unwrap_or(&self.path)
@@ -78,8 +84,6 @@ places! {
     code_upper = "code-upper";
     code_work = "code-work";
     tmp = "tmp";
-    /// Where the child's root is put together; empty for everyone else.
-    root = "root";
 }
 
 /// The marker that makes `engine.list` look at a run.
