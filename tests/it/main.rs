@@ -1,1 +1,1 @@
-
+mod local_engine;
