@@ -4,8 +4,20 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+mod problem;
 mod read;
-pub use read::{Problem, read};
+mod suggest;
+mod walk;
+
+pub use problem::Problem;
+pub(crate) use problem::{in_order, join, shown};
+pub use read::read;
+pub(crate) use read::read_all;
+
+/// The JSON Schema of the job file, for editors.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(JobSpec).to_value()
+}
 
 /// A training job, as YAML or JSON.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

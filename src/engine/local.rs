@@ -2,16 +2,21 @@
 //! alone: what is known about it is read from its directory, where it also survives the server.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     ops::RangeInclusive,
     path::PathBuf,
     process::Child,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize},
 };
 
+use anyhow::Context;
 use model::{ids::NodeName, ids::RunKey, reconcile::Seen};
 
 use super::{Answer, Engine, EngineError, Node, Start};
+use crate::{
+    config::ServerConfig,
+    rundir::{live_dir, private_dir, runs_dir},
+};
 
 mod clean;
 mod doctor;
@@ -23,30 +28,27 @@ mod stop;
 
 pub use doctor::{Check, doctor};
 
-/// What the local engine is told at the start.
+/// Where the local engine works, and with what.
 #[derive(Clone, Debug)]
-pub struct LocalConfig {
+pub struct Local {
     pub data: PathBuf,
     /// The program to start as supervisor: this one.
     pub exe: PathBuf,
-    /// Empty means one node: this machine as it is.
-    pub nodes: Vec<NodeConfig>,
+    pub nodes: Vec<Node>,
     pub ports: RangeInclusive<u16>,
 }
 
-impl LocalConfig {
+impl Local {
     pub const PORTS_DEFAULT: RangeInclusive<u16> = 20_000..=29_999;
-}
 
-/// A node on this machine, with an address and resources of its own. What is not said is as it is found.
-#[derive(Clone, Debug, Default)]
-pub struct NodeConfig {
-    pub name: Option<NodeName>,
-    pub address: Option<String>,
-    pub cpus_milli: Option<u64>,
-    pub memory_bytes: Option<u64>,
-    /// Accelerator type to the indices of its devices.
-    pub devices: BTreeMap<String, Vec<u32>>,
+    pub fn from_config(config: &ServerConfig) -> anyhow::Result<Self> {
+        let exe = std::env::current_exe().context("finding our own program")?;
+        let nodes = inventory::nodes(&config.nodes, &config.devices)?;
+        for dir in [runs_dir(&config.data), live_dir(&config.data)] {
+            private_dir(&dir).with_context(|| format!("making {}", dir.display()))?;
+        }
+        Ok(Self { data: config.data.clone(), exe, nodes, ports: Self::PORTS_DEFAULT })
+    }
 }
 
 #[derive(Clone)]
@@ -56,8 +58,7 @@ pub struct LocalEngine {
 
 /// What all calls share. None of it matters after a restart.
 struct House {
-    config: LocalConfig,
-    nodes: Vec<Node>,
+    config: Local,
     /// Nodes that are taken down, to try what happens then.
     down: Mutex<BTreeSet<NodeName>>,
     /// Supervisors we have started, until they are reaped.
@@ -66,31 +67,34 @@ struct House {
 }
 
 impl LocalEngine {
-    pub fn new(config: LocalConfig) -> std::io::Result<Self> {
-        let nodes = inventory::nodes(&config.nodes)?;
-        for dir in [config.data.join("runs"), config.data.join("live")] {
-            crate::supervisor::rundir::private_dir(&dir)?;
-        }
-        let house = House { config, nodes, down: Mutex::default(), supervisors: Mutex::default(), next_port: AtomicUsize::new(0) };
-        Ok(Self { house: Arc::new(house) })
+    pub fn new(config: Local) -> Self {
+        let house = House { config, down: Mutex::default(), supervisors: Mutex::default(), next_port: AtomicUsize::new(0) };
+        Self { house: Arc::new(house) }
     }
 
-    /// Makes a node disappear with everything on it, as if its plug had been pulled.
-    pub fn take_down(&self, node: &NodeName) -> Result<(), EngineError> {
-        self.house.node(node)?;
-        lock(&self.house.down).insert(node.clone());
-        self.house.kill_supervisors_on(node)
+    /// Makes a node disappear with everything on it, as if its plug had been pulled. Answers whether
+    /// there is such a node.
+    pub fn take_down(&self, node: &str) -> bool {
+        let Some(name) = self.house.named(node) else { return false };
+        lock(&self.house.down).insert(name.clone());
+        self.house.kill_supervisors_on(name);
+        true
     }
 
-    pub fn bring_up(&self, node: &NodeName) {
-        lock(&self.house.down).remove(node);
+    /// Answers whether there is such a node.
+    pub fn bring_up(&self, node: &str) -> bool {
+        let name = self.house.named(node);
+        name.inspect(|name| _ = lock(&self.house.down).remove(*name)).is_some()
     }
 }
 
 impl House {
+    fn named(&self, name: &str) -> Option<&NodeName> {
+        self.config.nodes.iter().map(|node| &node.name).find(|it| it.as_str() == name)
+    }
+
     fn node(&self, name: &NodeName) -> Result<&Node, EngineError> {
-        self.nodes
-            .iter()
+        self.config.nodes.iter()
             .find(|node| node.name == *name)
             .ok_or_else(|| EngineError::Never(format!("there is no node `{name}` on this machine")))
     }
@@ -104,7 +108,7 @@ impl House {
             true => Node { open: false, reason: "it was taken down".into(), ..node.clone() },
             false => node.clone(),
         };
-        self.nodes.iter().map(with_state).collect()
+        self.config.nodes.iter().map(with_state).collect()
     }
 }
 

@@ -22,11 +22,13 @@ use super::{
     init::{self, Walls},
     journal::now_ms,
     leash::{self, Down, Leash, Up},
-    rundir::{RunDir, new_private_file},
     sandbox::{self, Rooms},
     signals, spawn,
 };
-use crate::crash;
+use crate::{
+    crash,
+    rundir::{RunDir, new_private_file},
+};
 
 /// A child that runs, and the ends of everything that leads to it.
 pub struct Launched {

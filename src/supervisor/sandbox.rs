@@ -16,10 +16,8 @@ use std::{
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
-use super::{
-    mounts::{bind, make_read_only, path_of},
-    rundir::{RunDir, private_dir},
-};
+use super::mounts::{bind, make_read_only, path_of};
+use crate::rundir::{RunDir, private_dir};
 
 /// What the rooms are made of.
 pub struct Rooms {

@@ -1,6 +1,7 @@
 //! The local engine against the contract, with real processes.
 
 use std::{
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -12,29 +13,33 @@ use model::{
 };
 use tempfile::TempDir;
 use trainmaster::{
+    config::ServerConfig,
     engine::{
         contract::Ground,
-        local::{LocalConfig, LocalEngine, NodeConfig},
+        local::{Local, LocalEngine},
     },
-    supervisor::{RUN_VARIABLE, SupervisorRecord, rundir::RunDir},
+    rundir::RunDir,
+    supervisor::{RUN_VARIABLE, SupervisorRecord},
 };
 
 trainmaster::engine_contract!(ground);
 
 fn ground() -> Ground {
     let home = Arc::new(tempfile::tempdir().unwrap());
-    let node = NodeConfig { name: "local".parse().ok(), ..NodeConfig::default() };
-    let config = LocalConfig {
+    let nodes = ServerConfig::virtual_nodes(1, 2.0, "1GiB", &BTreeMap::new());
+    let config = ServerConfig {
         data: home.path().to_owned(),
-        exe: env!("CARGO_BIN_EXE_trainmaster").into(),
-        nodes: vec![node],
-        ports: LocalConfig::PORTS_DEFAULT,
+        listen: ([127, 0, 0, 1], 0).into(),
+        insecure_http: false,
+        allow_hosts: Vec::new(),
+        nodes,
+        devices: BTreeMap::new(),
     };
-    let engine = LocalEngine::new(config).unwrap();
+    let engine = LocalEngine::new(Local { exe: env!("CARGO_BIN_EXE_trainmaster").into(), ..Local::from_config(&config).unwrap() });
     let (for_output, for_kill, for_left) = (home.clone(), home.clone(), home);
     Ground {
         engine: Box::new(engine),
-        node: "local".parse().unwrap(),
+        node: "node-1".parse().unwrap(),
         limits_hold: nix::unistd::geteuid().is_root(),
         output: Box::new(move |run| output(&dir(&for_output, run))),
         kill_supervisor: Box::new(move |run| {
@@ -47,7 +52,7 @@ fn ground() -> Ground {
 }
 
 fn dir(home: &TempDir, run: &RunKey) -> RunDir {
-    RunDir::of(home.path(), run)
+    RunDir::new(home.path(), run)
 }
 
 fn output(dir: &RunDir) -> Vec<(Stream, Vec<u8>)> {

@@ -7,13 +7,13 @@ use model::{ids::RunKey, reconcile::Phase};
 use super::{House, start::trouble};
 use crate::{
     engine::EngineError,
-    supervisor::rundir::{RunDir, live_marker},
+    rundir::{RunDir, live_marker},
 };
 
 impl House {
     /// Forgets a run that is over: its scratch goes, its logs and outputs stay.
     pub fn remove(&self, run: &RunKey) -> Result<(), EngineError> {
-        let dir = RunDir::of(&self.config.data, run);
+        let dir = RunDir::new(&self.config.data, run);
         self.must_be_over(&dir, run)?;
         for scratch in [dir.tmp(), dir.code_work()] {
             delete_tree(&scratch).map_err(|error| trouble(&scratch, &error))?;
@@ -25,7 +25,7 @@ impl House {
 
     /// Deletes everything of a run.
     pub fn erase(&self, run: &RunKey) -> Result<(), EngineError> {
-        let dir = RunDir::of(&self.config.data, run);
+        let dir = RunDir::new(&self.config.data, run);
         self.must_be_over(&dir, run)?;
         delete_tree(dir.path()).map_err(|error| trouble(dir.path(), &error))?;
         if let Some(job) = dir.path().parent() {

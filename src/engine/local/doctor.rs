@@ -21,7 +21,7 @@ use super::{
     inventory,
     look::{Record, read},
 };
-use crate::supervisor::{ChildRecord, rundir::RunDir};
+use crate::{rundir::RunDir, supervisor::ChildRecord};
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Trial {
 
     fn run(&self) -> io::Result<Shown> {
         let order = self.order();
-        let dir = RunDir::of(&self.data, &order.run);
+        let dir = RunDir::new(&self.data, &order.run);
         fs::create_dir_all(dir.path())?;
         fs::create_dir_all(self.data.join("code"))?;
         fs::write(dir.order(), serde_json::to_vec(&order)?)?;

@@ -1,50 +1,58 @@
 //! What this machine has, and how it is divided into nodes.
 
-use std::{collections::BTreeMap, fs, io};
+use std::{collections::BTreeMap, fs};
 
 use model::{
     ids::NodeName,
     resources::{MIB, Resources},
 };
 
-use super::NodeConfig;
-use crate::engine::Node;
+use crate::{config::NodeConfig, engine::Node};
 
-pub fn nodes(configured: &[NodeConfig]) -> io::Result<Vec<Node>> {
-    let found = Found::here()?;
+/// The configured nodes, or this machine as one, with what `devices` says no library can find.
+pub fn nodes(configured: &[NodeConfig], devices: &BTreeMap<String, u32>) -> anyhow::Result<Vec<Node>> {
+    let mut numbers = Numbers::default();
     if configured.is_empty() {
-        return Ok(vec![node(&NodeConfig { devices: found.devices.clone(), ..NodeConfig::default() }, 0, &found)]);
+        return Ok(vec![this_machine(devices, &mut numbers)?]);
     }
-    Ok(configured.iter().enumerate().map(|(index, config)| node(config, index, &found)).collect())
+    configured.iter().enumerate().map(|(index, config)| node(config, index, &mut numbers)).collect()
 }
 
-/// What there is without anyone having said so.
-struct Found {
-    name: NodeName,
-    cpus_milli: u64,
-    memory_bytes: u64,
-    devices: BTreeMap<String, Vec<u32>>,
-}
-
-impl Found {
-    fn here() -> io::Result<Self> {
-        let cpus = std::thread::available_parallelism()?.get() as u64;
-        let memory_bytes = usable_memory_bytes(&fs::read_to_string("/proc/meminfo")?);
-        Ok(Self { name: own_name(), cpus_milli: cpus * 1000, memory_bytes, devices: nvidia_devices() })
+fn this_machine(declared: &BTreeMap<String, u32>, numbers: &mut Numbers) -> anyhow::Result<Node> {
+    let cpus = std::thread::available_parallelism()?.get() as u64;
+    let memory_bytes = usable_memory_bytes(&fs::read_to_string("/proc/meminfo")?);
+    let mut devices = nvidia_devices();
+    for (kind, indices) in numbers.give(declared) {
+        devices.entry(kind).or_insert(indices);
     }
+    Ok(open_node(own_name(), "127.0.0.1".into(), (cpus * 1000, memory_bytes), devices))
 }
 
-fn node(config: &NodeConfig, index: usize, found: &Found) -> Node {
-    // Each node of the machine gets a loopback address of its own, so that each can use every port.
+/// Each node of the machine gets a loopback address of its own, so that each can use every port.
+fn node(config: &NodeConfig, index: usize, numbers: &mut Numbers) -> anyhow::Result<Node> {
     let address = config.address.clone().unwrap_or_else(|| format!("127.0.0.{}", index + 1));
-    let name = config.name.clone().unwrap_or_else(|| found.name.clone());
-    let accelerators = config.devices.iter().map(|(kind, indices)| (kind.clone(), indices.len() as u32)).collect();
-    let capacity = Resources {
-        cpus_milli: config.cpus_milli.unwrap_or(found.cpus_milli),
-        memory_bytes: config.memory_bytes.unwrap_or(found.memory_bytes),
-        accelerators,
-    };
-    Node { name, address, capacity, devices: config.devices.clone(), open: true, reason: String::new() }
+    Ok(open_node(config.name.clone(), address, config.amounts()?, numbers.give(&config.devices)))
+}
+
+fn open_node(name: NodeName, address: String, (cpus_milli, memory_bytes): (u64, u64), devices: BTreeMap<String, Vec<u32>>) -> Node {
+    let accelerators = devices.iter().map(|(kind, indices)| (kind.clone(), indices.len() as u32)).collect();
+    let capacity = Resources { cpus_milli, memory_bytes, accelerators };
+    Node { name, address, capacity, devices, open: true, reason: String::new() }
+}
+
+/// Nodes that share a machine share its numbering of devices: no index is given to two of them.
+#[derive(Default)]
+struct Numbers(BTreeMap<String, u32>);
+
+impl Numbers {
+    fn give(&mut self, counts: &BTreeMap<String, u32>) -> BTreeMap<String, Vec<u32>> {
+        let mut give = |kind: &String, count: u32| {
+            let next = self.0.entry(kind.clone()).or_default();
+            let first = std::mem::replace(next, *next + count);
+            (first..first + count).collect()
+        };
+        counts.iter().map(|(kind, count)| (kind.clone(), give(kind, *count))).collect()
+    }
 }
 
 /// The machine keeps something for itself: 5 %, and at least half a gibibyte.
@@ -113,17 +121,27 @@ mod tests {
     }
 
     #[test]
-    fn virtual_nodes_have_their_own_addresses_and_what_they_were_given() {
-        let small = |name: &str| NodeConfig { name: name.parse().ok(), cpus_milli: Some(500), ..NodeConfig::default() };
-        let with_devices = NodeConfig { devices: BTreeMap::from([("Ascend910".to_owned(), vec![0, 1])]), ..small("b") };
-        let text: String = nodes(&[small("a"), with_devices])
-            .unwrap()
-            .iter()
-            .map(|node| format!("{} {} {} {:?}\n", node.name, node.address, node.capacity.cpus_milli, node.capacity.accelerators))
-            .collect();
+    fn nodes_of_one_machine_have_their_own_addresses_and_devices() {
+        let config = |name: &str, devices: u32| NodeConfig {
+            name: name.parse().unwrap(),
+            address: None,
+            cpus: 0.5,
+            memory: "1GiB".into(),
+            devices: BTreeMap::from([("Ascend910".to_owned(), devices)]),
+        };
+        let shown = |node: &Node| format!("{} {} {} {:?}\n", node.name, node.address, node.capacity, node.devices);
+        let text: String = nodes(&[config("a", 2), config("b", 1)], &BTreeMap::new()).unwrap().iter().map(shown).collect();
         insta::assert_snapshot!(text, @r#"
-        a 127.0.0.1 500 {}
-        b 127.0.0.2 500 {"Ascend910": 2}
+        a 127.0.0.1 0.5 CPU, 1GiB, 2 × Ascend910 {"Ascend910": [0, 1]}
+        b 127.0.0.2 0.5 CPU, 1GiB, 1 × Ascend910 {"Ascend910": [2]}
         "#);
+    }
+
+    #[test]
+    fn this_machine_is_a_node_with_the_devices_that_were_declared() {
+        let found = nodes(&[], &BTreeMap::from([("Ascend910".to_owned(), 2)])).unwrap();
+        let [node] = found.as_slice() else { panic!("one node") };
+        assert_eq!((node.address.as_str(), &node.devices["Ascend910"]), ("127.0.0.1", &vec![0, 1]));
+        assert!(node.capacity.cpus_milli >= 1000 && node.open);
     }
 }

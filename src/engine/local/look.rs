@@ -17,12 +17,8 @@ use serde::de::DeserializeOwned;
 use super::{House, start::trouble};
 use crate::{
     engine::EngineError,
-    supervisor::{
-        ChildRecord, RUN_VARIABLE, SupervisorRecord, cgroup,
-        identity::Identity,
-        lock::Lock,
-        rundir::{RunDir, live_dir},
-    },
+    rundir::{RunDir, live_dir},
+    supervisor::{ChildRecord, RUN_VARIABLE, SupervisorRecord, cgroup, identity::Identity, lock::Lock},
 };
 
 impl House {
@@ -30,7 +26,7 @@ impl House {
         self.reap();
         let mut seen = Vec::new();
         for run in self.live_runs()? {
-            let dir = RunDir::of(&self.config.data, &run);
+            let dir = RunDir::new(&self.config.data, &run);
             let phase = self.look(&dir).map_err(|error| trouble(dir.path(), &error))?;
             seen.push(Seen { run, phase });
         }

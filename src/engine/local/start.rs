@@ -14,10 +14,8 @@ use super::{House, lock};
 use crate::{
     crash,
     engine::{EngineError, Start},
-    supervisor::{
-        lock::Lock,
-        rundir::{RunDir, live_marker, private_dir},
-    },
+    rundir::{RunDir, live_marker, private_dir},
+    supervisor::lock::Lock,
 };
 
 /// Everything a supervisor will find in its directory.
@@ -42,7 +40,7 @@ impl House {
         if self.is_down(&self.node(&letter.node)?.name) {
             return Err(EngineError::Away(format!("node `{}` is down", letter.node)));
         }
-        let dir = RunDir::of(&self.config.data, &letter.run);
+        let dir = RunDir::new(&self.config.data, &letter.run);
         if is_taken_up(&dir).map_err(|error| trouble(dir.path(), &error))? {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Where everything of a run lies on disk. The supervisor and the local engine share this one definition.
+//! A run's directory: the one description of what lies where, for everyone who looks into it.
 
 use std::{
     io,
@@ -15,13 +15,13 @@ pub struct RunDir {
 }
 
 impl RunDir {
-    pub fn new(path: impl Into<PathBuf>) -> Self {
+    pub fn at(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    pub fn of(data: &Path, run: &RunKey) -> Self {
+    pub fn new(data: &Path, run: &RunKey) -> Self {
         let task = format!("{}.{}", run.task, run.attempt);
-        Self::new(data.join("runs").join(run.job.to_string()).join(task))
+        Self::at(runs_dir(data).join(run.job.to_string()).join(task))
     }
 
     pub fn path(&self) -> &Path {
@@ -72,7 +72,9 @@ places! {
     supervisor = "supervisor.json";
     /// Who is supervised; written before the child may exec.
     child = "child.json";
+    /// The bytes of both streams in the order they came.
     log = "output.log";
+    /// When each piece of the log came, and from which stream.
     index = "output.idx";
     exit = "exit.json";
     /// The exit record before it is whole. It is allocated at the start, so that a full disk cannot
@@ -89,6 +91,10 @@ places! {
 /// The marker that makes `engine.list` look at a run.
 pub fn live_marker(data: &Path, run: &RunKey) -> PathBuf {
     live_dir(data).join(run.to_string())
+}
+
+pub fn runs_dir(data: &Path) -> PathBuf {
+    data.join("runs")
 }
 
 pub fn live_dir(data: &Path) -> PathBuf {

@@ -1,0 +1,95 @@
+//! `trainmaster list`.
+
+use model::{
+    job::JobState,
+    wire::{JobPage, JobSummary},
+};
+
+use super::{
+    context::{Context, query},
+    failure::{Exit, Failure},
+    output,
+    people::{age, label, now_ms, took},
+    style,
+    table::{Cell, Table},
+};
+
+const PAGE_LENGTH: u32 = 50;
+/// Pages are larger when everything is read.
+const ALL_PAGE_LENGTH: u32 = 500;
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct ListArgs {
+    /// Only jobs in this state, such as running
+    #[arg(long, short, value_parser = super::people::parse_state)]
+    pub state: Option<JobState>,
+    /// Only versions of this job
+    #[arg(long)]
+    pub name: Option<String>,
+    /// Only jobs with this tag
+    #[arg(long)]
+    pub tag: Option<String>,
+    /// Only jobs of this person
+    #[arg(long)]
+    pub owner: Option<String>,
+    /// Only jobs with these words in name or description
+    #[arg(long, short, value_name = "WORDS")]
+    pub query: Option<String>,
+    /// How many, newest first
+    #[arg(long, short = 'n', default_value_t = PAGE_LENGTH, conflicts_with = "all", value_parser = clap::value_parser!(u32).range(1..=500))]
+    pub limit: u32,
+    /// Continue where an earlier answer's `next` says
+    #[arg(long, conflicts_with = "all")]
+    pub cursor: Option<String>,
+    /// Every job there is
+    #[arg(long, short)]
+    pub all: bool,
+}
+
+pub async fn list(context: &Context, args: &ListArgs) -> Result<Exit, Failure> {
+    let mut page = read_page(context, args, args.cursor.clone()).await?;
+    while let Some(cursor) = page.next.take().filter(|_| args.all) {
+        let more = read_page(context, args, Some(cursor.clone())).await?;
+        page.jobs.extend(more.jobs);
+        // A cursor that stands still would read the same page for ever.
+        page.next = more.next.filter(|next| *next != cursor);
+    }
+    if context.json {
+        output::json(&page)?;
+        return Ok(Exit::Done);
+    }
+    output::text(&table(&page.jobs, now_ms()).render(output::width(), "REASON"))?;
+    if page.next.is_some() {
+        output::aside("there are more; `--all` shows every one");
+    }
+    Ok(Exit::Done)
+}
+
+async fn read_page(context: &Context, args: &ListArgs, cursor: Option<String>) -> Result<JobPage, Failure> {
+    let limit = if args.all { ALL_PAGE_LENGTH } else { args.limit };
+    let pairs = [
+        ("state", args.state.map(|state| state.text().to_owned())),
+        ("name", args.name.clone()),
+        ("tag", args.tag.clone()),
+        ("owner", args.owner.clone()),
+        ("q", args.query.clone()),
+        ("cursor", cursor),
+        ("limit", Some(limit.to_string())),
+    ];
+    context.get(&format!("/api/v1/jobs{}", query(&pairs))).await
+}
+
+fn table(jobs: &[JobSummary], now_ms: u64) -> Table {
+    let mut table = Table::new(["NAME", "STATE", "REASON", "AGE", "DURATION", "RESOURCES"]);
+    for job in jobs {
+        table.row([
+            label(job).into(),
+            Cell::styled(style::job(job.state), job.state.text()),
+            job.reason.as_str().into(),
+            age(job.created_at_ms, now_ms).into(),
+            took(job.started_at_ms, job.ended_at_ms, now_ms).into(),
+            job.resources.to_string().into(),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,64 @@
+//! `trainmaster stop JOB…`.
+
+use model::wire::JobSummary;
+
+use super::{
+    context::{Context, job_path},
+    failure::{Exit, Failure},
+    follow::{News, Wish, follow},
+    output::{self, Progress},
+    people::label,
+    style,
+};
+
+#[derive(Clone, Debug, clap::Args)]
+pub struct StopArgs {
+    #[arg(required = true, value_parser = super::people::parse_job)]
+    pub job: Vec<String>,
+    /// Ask, and do not wait until nothing of it runs any more
+    #[arg(long)]
+    pub no_wait: bool,
+}
+
+pub async fn stop(context: &Context, args: &StopArgs) -> Result<Exit, Failure> {
+    // Everyone is asked before anyone is waited for: their graces run side by side.
+    let mut jobs = Vec::new();
+    for job in &args.job {
+        jobs.push(ask(context, job).await?);
+    }
+    if !args.no_wait {
+        for job in &mut jobs {
+            *job = until_over(context, job).await?;
+        }
+    }
+    if context.json {
+        output::json(&jobs)?;
+        return Ok(Exit::Done);
+    }
+    for job in &jobs {
+        output::line(&format!("{} {}", label(job), style::paint(style::job(job.state), job.state.text())))?;
+    }
+    Ok(Exit::Done)
+}
+
+pub async fn ask(context: &Context, job: &str) -> Result<JobSummary, Failure> {
+    context.post(&job_path(job, "/stop"), "{}").await
+}
+
+/// Waits until a job is over, showing how it fares.
+pub async fn until_over(context: &Context, job: &JobSummary) -> Result<JobSummary, Failure> {
+    if job.state.is_over() {
+        return Ok(job.clone());
+    }
+    let mut progress = Progress::default();
+    let mut say = |job: &JobSummary| progress.say(&format!("{} is {}: {}", label(job), job.state.text(), job.reason));
+    say(job);
+    let mut hear = |news| {
+        match news {
+            News::State(job) => say(&job),
+            News::Log(_) => {}
+        }
+        Ok(())
+    };
+    follow(context, &Wish::states(&job.id), &mut hear).await
+}

@@ -1,0 +1,166 @@
+//! Runs: one attempt of one task each, where it was placed and what became of it.
+
+use std::collections::BTreeMap;
+
+use model::{
+    ids::{JobId, NodeName, RunKey, TaskName},
+    resources::Resources,
+    task::{Ending, TaskState},
+};
+
+use super::{Row, Sql, StoreError, Value, Written, events, quarantine::Kind};
+
+/// A run at the moment it is placed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewRun {
+    pub run: RunKey,
+    pub node: NodeName,
+    pub amount: Resources,
+    pub devices: BTreeMap<String, Vec<u32>>,
+    pub ports: BTreeMap<String, Vec<u16>>,
+    pub address: String,
+    pub at_ms: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    pub run: RunKey,
+    pub state: TaskState,
+    pub node: NodeName,
+    pub amount: Resources,
+    pub devices: BTreeMap<String, Vec<u32>>,
+    pub ports: BTreeMap<String, Vec<u16>>,
+    pub address: String,
+    pub placed_at_ms: u64,
+    pub started_at_ms: Option<u64>,
+    pub ended_at_ms: Option<u64>,
+    pub pid: Option<u32>,
+    pub ending: Option<Ending>,
+    /// Which of its attempt's runs it was to end: 1 for the first.
+    pub end_order: Option<u64>,
+    pub missing: Vec<String>,
+}
+
+const COLUMNS: &str = "job, attempt, role, task_index, state, node, amount, devices, ports, address, placed_at_ms, \
+                       started_at_ms, ended_at_ms, pid, ending, end_order, missing";
+
+/// The run a statement is about, as its first four values.
+const THIS_RUN: &str = "job = $1 AND attempt = $2 AND role = $3 AND task_index = $4";
+
+pub fn insert(sql: &Sql<'_>, new: &NewRun) -> Result<(), StoreError> {
+    let mut values = key(&new.run).to_vec();
+    values.extend([
+        TaskState::Starting.text().into(),
+        new.node.as_str().into(),
+        Value::json(&new.amount),
+        Value::json(&new.devices),
+        Value::json(&new.ports),
+        (&new.address).into(),
+        new.at_ms.into(),
+    ]);
+    sql.execute(
+        "INSERT INTO run (job, attempt, role, task_index, state, node, amount, devices, ports, address, placed_at_ms, missing)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, '[]')",
+        &values,
+    )?;
+    Ok(())
+}
+
+pub fn get(sql: &Sql<'_>, run: &RunKey) -> Result<Option<Run>, StoreError> {
+    sql.first_sound(Kind::Run, &format!("SELECT {COLUMNS} FROM run WHERE {THIS_RUN}"), &key(run), read)
+}
+
+/// Every run of a job: the newest attempt first, then by role and index.
+pub fn of_job(sql: &Sql<'_>, job: JobId) -> Result<Vec<Run>, StoreError> {
+    let question = format!("SELECT {COLUMNS} FROM run WHERE job = $1 ORDER BY attempt DESC, role, task_index");
+    sql.query_sound(Kind::Run, &question, &[job.into()], read)
+}
+
+pub fn of_attempt(sql: &Sql<'_>, job: JobId, attempt: u32) -> Result<Vec<Run>, StoreError> {
+    let question = format!("SELECT {COLUMNS} FROM run WHERE job = $1 AND attempt = $2 ORDER BY role, task_index");
+    sql.query_sound(Kind::Run, &question, &[job.into(), attempt.into()], read)
+}
+
+/// Every run that is not over. Asked by what it is not, so that a state nobody knows comes to light.
+pub fn live(sql: &Sql<'_>) -> Result<Vec<Run>, StoreError> {
+    let question = format!(
+        "SELECT {COLUMNS} FROM run WHERE state NOT IN ('succeeded', 'failed', 'stopped', 'unknown')
+         ORDER BY job, attempt, role, task_index"
+    );
+    sql.query_sound(Kind::Run, &question, &[], read)
+}
+
+/// Notes that the child runs. Only a run that was starting can begin to run.
+pub fn started(sql: &Sql<'_>, run: &RunKey, at_ms: u64, pid: u32, missing: &[String]) -> Result<Written, StoreError> {
+    let mut values = key(run).to_vec();
+    values.extend([at_ms.into(), pid.into(), Value::json(&missing)]);
+    let changed = sql.execute(
+        &format!("UPDATE run SET state = 'running', started_at_ms = $5, pid = $6, missing = $7 WHERE {THIS_RUN} AND state = 'starting'"),
+        &values,
+    )?;
+    if changed > 0 {
+        events::append(sql, at_ms, run.job, Some(&run.task), Some(run.attempt), "task_started", &missing.join("; "))?;
+    }
+    Ok(Written::from_rows(changed))
+}
+
+/// Notes how a run ended, once. `at_ms` is when we learned of it; when it happened stands in the ending.
+pub fn ended(sql: &Sql<'_>, run: &RunKey, ending: &Ending, at_ms: u64) -> Result<Written, StoreError> {
+    let mut values = key(run).to_vec();
+    values.extend([ending.cause.state().text().into(), ending.started_at_ms.into(), ending.ended_at_ms.into(), Value::json(ending)]);
+    let changed = sql.execute(
+        &format!(
+            "UPDATE run SET state = $5, started_at_ms = COALESCE(started_at_ms, $6), ended_at_ms = $7, ending = $8,
+                    end_order = (SELECT COALESCE(MAX(other.end_order), 0) + 1 FROM run AS other WHERE other.job = $1 AND other.attempt = $2)
+              WHERE {THIS_RUN} AND state NOT IN ('succeeded', 'failed', 'stopped', 'unknown')"
+        ),
+        &values,
+    )?;
+    if changed > 0 {
+        events::append(sql, at_ms, run.job, Some(&run.task), Some(run.attempt), "task_ended", &ending.to_string())?;
+    }
+    Ok(Written::from_rows(changed))
+}
+
+/// The runs of deleted jobs whose files are still there.
+pub fn leftovers(sql: &Sql<'_>) -> Result<Vec<RunKey>, StoreError> {
+    sql.query("SELECT run FROM leftover ORDER BY run LIMIT 1000", &[], |row| row.parsed("run"))
+}
+
+/// Notes that nothing of a deleted job's run is left.
+pub fn erased(sql: &Sql<'_>, run: &RunKey) -> Result<(), StoreError> {
+    sql.execute("DELETE FROM leftover WHERE run = $1", &[run.to_string().into()])?;
+    Ok(())
+}
+
+/// Remembers what a job that is about to be deleted leaves behind.
+pub fn leave_behind(sql: &Sql<'_>, job: JobId) -> Result<(), StoreError> {
+    for run in of_job(sql, job)? {
+        sql.execute("INSERT INTO leftover (run) VALUES ($1) ON CONFLICT (run) DO NOTHING", &[run.run.to_string().into()])?;
+    }
+    Ok(())
+}
+
+fn key(run: &RunKey) -> [Value; 4] {
+    [run.job.into(), run.attempt.into(), run.task.role.as_str().into(), run.task.index.into()]
+}
+
+fn read(row: &Row<'_>) -> Result<Run, StoreError> {
+    let task = TaskName { role: row.parsed("role")?, index: row.number("task_index")? };
+    Ok(Run {
+        run: RunKey { job: row.parsed("job")?, task, attempt: row.number("attempt")? },
+        state: row.spelled("state", TaskState::from_text)?,
+        node: row.parsed("node")?,
+        amount: row.json("amount")?,
+        devices: row.json("devices")?,
+        ports: row.json("ports")?,
+        address: row.text("address")?,
+        placed_at_ms: row.number("placed_at_ms")?,
+        started_at_ms: row.maybe_number("started_at_ms")?,
+        ended_at_ms: row.maybe_number("ended_at_ms")?,
+        pid: row.maybe_number("pid")?,
+        ending: row.maybe_json("ending")?,
+        end_order: row.maybe_number("end_order")?,
+        missing: row.json("missing")?,
+    })
+}

@@ -1,0 +1,226 @@
+//! The thin door to the database. Everything behind it is SQLite's; everything before it speaks the
+//! SQL that SQLite and Postgres share, so that Postgres can stand behind the same door.
+
+use std::{fmt::Display, str::FromStr};
+
+use model::ids::JobId;
+use rusqlite::{
+    Connection, ToSql, params_from_iter,
+    types::{FromSql, ToSqlOutput, ValueRef},
+};
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::{StoreError, quarantine::Notes};
+
+/// The database inside one transaction.
+pub struct Sql<'a> {
+    connection: &'a Connection,
+    pub(super) notes: &'a Notes,
+}
+
+impl<'a> Sql<'a> {
+    pub(super) fn new(connection: &'a Connection, notes: &'a Notes) -> Self {
+        Self { connection, notes }
+    }
+
+    /// Runs a statement and says how many rows it changed.
+    pub fn execute(&self, sql: &str, values: &[Value]) -> Result<usize, StoreError> {
+        Ok(self.connection.prepare_cached(&numbered(sql))?.execute(params_from_iter(values))?)
+    }
+
+    /// Reads every row of a question; the first that cannot be read ends it.
+    pub fn query<T>(
+        &self,
+        sql: &str,
+        values: &[Value],
+        mut read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.connection.prepare_cached(&numbered(sql))?;
+        let mut rows = statement.query(params_from_iter(values))?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            all.push(read(&Row(row))?);
+        }
+        Ok(all)
+    }
+
+    /// The first row of an answer, for questions that have at most one.
+    pub fn first<T>(
+        &self,
+        sql: &str,
+        values: &[Value],
+        read: impl FnMut(&Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        Ok(self.query(sql, values, read)?.into_iter().next())
+    }
+}
+
+/// Our `$1` is SQLite's `?1`. (SQLite takes `$1` too, but as a name, numbered by where it first stands.)
+fn numbered(sql: &str) -> String {
+    sql.replace('$', "?")
+}
+
+/// Something to put in the place of a `$n`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Text(String),
+    Integer(i64),
+    Real(f64),
+    Null,
+}
+
+impl Value {
+    /// The JSON of our own types, which cannot fail to be written.
+    pub fn json(value: &impl Serialize) -> Value {
+        Value::Text(serde_json::to_string(value).expect("our own types have string keys and no failing parts"))
+    }
+}
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Value::Text(text) => ValueRef::Text(text.as_bytes()),
+            Value::Integer(number) => ValueRef::Integer(*number),
+            Value::Real(number) => ValueRef::Real(*number),
+            Value::Null => ValueRef::Null,
+        }))
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::Text(text.to_owned())
+    }
+}
+
+impl From<&String> for Value {
+    fn from(text: &String) -> Self {
+        Value::Text(text.clone())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Value::Text(text)
+    }
+}
+
+impl From<JobId> for Value {
+    fn from(id: JobId) -> Self {
+        Value::Text(id.to_string())
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Value::Integer(number)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(number: i32) -> Self {
+        Value::Integer(number.into())
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Self {
+        Value::Integer(number.into())
+    }
+}
+
+impl From<u64> for Value {
+    /// A database has no unsigned numbers. What does not fit (a time in 292 million years) is cut.
+    fn from(number: u64) -> Self {
+        Value::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Value::Real(number)
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Value::Null, Into::into)
+    }
+}
+
+/// One row of an answer. A getter that finds something else than it was asked for answers
+/// [`StoreError::Unreadable`], with the column and what it holds.
+pub struct Row<'a>(&'a rusqlite::Row<'a>);
+
+const SHOWN_CHARACTERS_MAX: usize = 60;
+
+impl Row<'_> {
+    pub fn text(&self, column: &str) -> Result<String, StoreError> {
+        self.get(column)
+    }
+
+    pub fn maybe_text(&self, column: &str) -> Result<Option<String>, StoreError> {
+        self.get(column)
+    }
+
+    /// A whole number of any sort, in the type it is wanted in.
+    pub fn number<N: TryFrom<i64>>(&self, column: &str) -> Result<N, StoreError> {
+        N::try_from(self.get::<i64>(column)?).map_err(|_| self.unreadable(column))
+    }
+
+    pub fn maybe_number<N: TryFrom<i64>>(&self, column: &str) -> Result<Option<N>, StoreError> {
+        let number: Option<i64> = self.get(column)?;
+        number.map(|number| N::try_from(number).map_err(|_| self.unreadable(column))).transpose()
+    }
+
+    pub fn real(&self, column: &str) -> Result<f64, StoreError> {
+        self.get(column)
+    }
+
+    /// A text that is the one spelling of something: an id, a name.
+    pub fn parsed<T: FromStr>(&self, column: &str) -> Result<T, StoreError> {
+        self.spelled(column, |text| text.parse().ok())
+    }
+
+    /// A text that `read` knows how to read: a state.
+    pub fn spelled<T>(&self, column: &str, read: impl FnOnce(&str) -> Option<T>) -> Result<T, StoreError> {
+        read(&self.text(column)?).ok_or_else(|| self.unreadable(column))
+    }
+
+    pub fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, StoreError> {
+        serde_json::from_str(&self.text(column)?).map_err(|error| self.unreadable_because(column, &error))
+    }
+
+    pub fn maybe_json<T: DeserializeOwned>(&self, column: &str) -> Result<Option<T>, StoreError> {
+        let text = self.maybe_text(column)?;
+        text.map(|text| serde_json::from_str(&text).map_err(|error| self.unreadable_because(column, &error))).transpose()
+    }
+
+    /// What a column holds, whatever it is, short enough for a message.
+    pub fn shown(&self, column: &str) -> String {
+        let text = match self.0.get_ref(column) {
+            Ok(ValueRef::Null) => "nothing".into(),
+            Ok(ValueRef::Integer(number)) => number.to_string(),
+            Ok(ValueRef::Real(number)) => number.to_string(),
+            Ok(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+            Err(error) => error.to_string(),
+        };
+        text.chars().take(SHOWN_CHARACTERS_MAX).collect()
+    }
+
+    fn get<T: FromSql>(&self, column: &str) -> Result<T, StoreError> {
+        self.0.get(column).map_err(|error| match error {
+            // Asked for a column that the question does not have: our mistake, not the row's.
+            rusqlite::Error::InvalidColumnName(_) => error.into(),
+            _ => self.unreadable(column),
+        })
+    }
+
+    fn unreadable(&self, column: &str) -> StoreError {
+        StoreError::Unreadable { what: format!("{column} holds `{}`", self.shown(column)) }
+    }
+
+    fn unreadable_because(&self, column: &str, why: &dyn Display) -> StoreError {
+        StoreError::Unreadable { what: format!("{column} holds `{}`: {why}", self.shown(column)) }
+    }
+}
