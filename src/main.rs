@@ -1,14 +1,18 @@
-//! Parses the arguments and hands over: to the server, to the supervisor, or to a verb.
+//! Hands over: to the supervisor, or to the command line, whose verbs include the server.
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use trainmaster::cli::{self, Cli, Verb};
+use trainmaster::{
+    cli::{self, Cli},
+    supervisor,
+};
 
 fn main() -> ExitCode {
-    let Cli { server, verb } = Cli::parse();
-    match verb {
-        Verb::Up(_) | Verb::Supervise(_) => ExitCode::from(3),
-        Verb::Client(verb) => cli::main(server, verb, Vec::new),
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    // One supervisor starts with every task, so it does not wait for the parser of all the verbs.
+    if arguments.next_if(|first| first == "supervise").is_some() {
+        return supervisor::main(arguments);
     }
+    cli::main(Cli::parse())
 }

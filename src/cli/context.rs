@@ -45,14 +45,14 @@ pub struct Context {
 pub struct Surroundings {
     /// `TRAINMASTER_TOKEN`. It is no flag, because everyone on the machine can read a process's arguments.
     pub token: Option<String>,
-    pub data_dir: Option<PathBuf>,
+    pub data_dir: PathBuf,
     pub login_file: Option<PathBuf>,
 }
 
 impl Surroundings {
     pub fn read() -> Self {
-        let login_file = home_dir("XDG_CONFIG_HOME", ".config").map(|dir| dir.join("login.json"));
-        Self { token: read_variable("TRAINMASTER_TOKEN"), data_dir: home_dir("XDG_DATA_HOME", ".local/share"), login_file }
+        let token = read_variable("TRAINMASTER_TOKEN");
+        Self { token, data_dir: crate::config::default_data_dir(), login_file: config_dir().map(|dir| dir.join("login.json")) }
     }
 }
 
@@ -60,9 +60,9 @@ fn read_variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn home_dir(variable: &str, below_home: &str) -> Option<PathBuf> {
-    let base = read_variable(variable).map(PathBuf::from).filter(|dir| dir.is_absolute());
-    let base = base.or_else(|| read_variable("HOME").map(|home| Path::new(&home).join(below_home)));
+fn config_dir() -> Option<PathBuf> {
+    let base = read_variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+    let base = base.or_else(|| read_variable("HOME").map(|home| Path::new(&home).join(".config")));
     base.map(|base| base.join("trainmaster"))
 }
 
@@ -93,9 +93,8 @@ impl Context {
     }
 
     /// The data directory a server on this machine uses.
-    pub fn data_dir(&self) -> Result<PathBuf, Failure> {
-        let dir = self.args.data.clone().or_else(|| self.surroundings.data_dir.clone());
-        dir.ok_or_else(|| Failure::usage("there is no home directory to keep data in").hint("say where with `--data DIR`"))
+    pub fn data_dir(&self) -> PathBuf {
+        self.args.data.clone().unwrap_or_else(|| self.surroundings.data_dir.clone())
     }
 
     pub fn login_file(&self) -> Result<PathBuf, Failure> {
@@ -139,7 +138,7 @@ impl Context {
     }
 
     fn running_here(&self) -> Result<Option<Found>, Failure> {
-        let Ok(dir) = self.data_dir() else { return Ok(None) };
+        let dir = self.data_dir();
         let Ok(text) = fs::read_to_string(dir.join("server.json")) else { return Ok(None) };
         let Ok(running) = serde_json::from_str::<Running>(&text) else { return Ok(None) };
         let token = match self.told_token()? {
@@ -262,7 +261,7 @@ mod tests {
 
         fn surroundings(&self) -> Surroundings {
             let path = self.dir.path();
-            Surroundings { token: None, data_dir: Some(path.join("data")), login_file: Some(path.join("login.json")) }
+            Surroundings { token: None, data_dir: path.join("data"), login_file: Some(path.join("login.json")) }
         }
 
         fn find(&self, args: ServerArgs) -> String {

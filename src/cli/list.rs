@@ -20,9 +20,9 @@ const ALL_PAGE_LENGTH: u32 = 500;
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct ListArgs {
-    /// Only jobs in this state, such as running
-    #[arg(long, short, value_parser = super::people::parse_state)]
-    pub state: Option<JobState>,
+    /// Only jobs in these states, such as queued,running
+    #[arg(long, short, value_name = "STATES", value_delimiter = ',', value_parser = super::people::parse_state)]
+    pub state: Vec<JobState>,
     /// Only versions of this job
     #[arg(long)]
     pub name: Option<String>,
@@ -68,7 +68,7 @@ pub async fn list(context: &Context, args: &ListArgs) -> Result<Exit, Failure> {
 async fn read_page(context: &Context, args: &ListArgs, cursor: Option<String>) -> Result<JobPage, Failure> {
     let limit = if args.all { ALL_PAGE_LENGTH } else { args.limit };
     let pairs = [
-        ("state", args.state.map(|state| state.text().to_owned())),
+        ("state", (!args.state.is_empty()).then(|| args.state.iter().map(|state| state.text()).collect::<Vec<_>>().join(","))),
         ("name", args.name.clone()),
         ("tag", args.tag.clone()),
         ("owner", args.owner.clone()),

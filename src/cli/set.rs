@@ -54,13 +54,13 @@ fn parse_path(text: &str) -> Result<Vec<String>, String> {
 /// Whether the spec wants text here, so that `env.SEED=007` stays as it was typed.
 fn is_text(path: &[String]) -> bool {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    match path.as_slice() {
-        ["name" | "description" | "max_duration" | "stop_grace" | "code" | "input" | "tags"] => true,
-        ["env" | "tags", _] => true,
-        ["roles", _, "command"] => true,
-        ["roles", _, "env" | "command", _] => true,
-        _ => false,
-    }
+    matches!(
+        path.as_slice(),
+        ["name" | "description" | "max_duration" | "stop_grace" | "code" | "input" | "tags"]
+            | ["env" | "tags", _]
+            | ["roles", _, "command"]
+            | ["roles", _, "env" | "command", _]
+    )
 }
 
 /// A list stays a list; everything else is taken as it was typed.
