@@ -10,7 +10,11 @@ use std::{
 use bytes::Bytes;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::failure::{Exit, Failure};
+use super::{
+    failure::{Exit, Failure},
+    output,
+    retry::{Patience, Tries},
+};
 use crate::client::{Call, Client};
 
 /// Longer than any answer takes, shorter than a person believes in one.
@@ -171,6 +175,32 @@ impl Context {
     pub async fn call(&self, call: Call<'_>) -> Result<Bytes, Failure> {
         let found = self.find()?;
         in_time(found.client.call(call)).await
+    }
+
+    /// Asks again and again until the server has answered, for calls that may be heard twice.
+    pub async fn insist<'a>(&self, call: impl Fn() -> Call<'a>) -> Result<Bytes, Failure> {
+        let mut tries = Tries::new(Patience::ASKING);
+        loop {
+            let lost = match self.ask_once(call(), &mut tries).await {
+                Err(failure) if failure.may_pass => failure,
+                answer => return answer,
+            };
+            // Nothing says that there is a server at all, so there is nothing to wait for.
+            let pointless = tries.never_contacted() && self.find().is_err();
+            if pointless || !tries.wait().await {
+                return Err(lost);
+            }
+            if tries.first_failure() {
+                output::note("the server does not answer; asking again, which does nothing twice");
+            }
+        }
+    }
+
+    async fn ask_once(&self, call: Call<'_>, tries: &mut Tries) -> Result<Bytes, Failure> {
+        let found = self.find()?;
+        let connection = found.client.connect().await?;
+        tries.seen();
+        in_time(connection.call(call)).await
     }
 }
 

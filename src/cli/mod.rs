@@ -26,6 +26,7 @@ pub mod wait;
 
 mod chunks;
 mod follow;
+mod job_file;
 mod output;
 mod people;
 mod printer;

@@ -1,15 +1,16 @@
 //! `trainmaster stop JOB…`.
 
-use model::wire::JobSummary;
+use model::wire::{JobDetail, JobSummary};
 
 use super::{
-    context::{Context, job_path},
+    context::{Context, job_path, read_answer},
     failure::{Exit, Failure},
     follow::{News, Wish, follow},
     output::{self, Progress},
     people::label,
     style,
 };
+use crate::client::Call;
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct StopArgs {
@@ -22,9 +23,15 @@ pub struct StopArgs {
 
 pub async fn stop(context: &Context, args: &StopArgs) -> Result<Exit, Failure> {
     // Everyone is asked before anyone is waited for: their graces run side by side.
-    let mut jobs = Vec::new();
+    let (mut jobs, mut exit) = (Vec::new(), Exit::Done);
     for job in &args.job {
-        jobs.push(ask(context, job).await?);
+        match ask(context, job).await {
+            Ok(job) => jobs.push(job),
+            Err(failure) => {
+                output::failure(&failure, context.json);
+                exit = failure.exit;
+            }
+        }
     }
     if !args.no_wait {
         for job in &mut jobs {
@@ -33,16 +40,22 @@ pub async fn stop(context: &Context, args: &StopArgs) -> Result<Exit, Failure> {
     }
     if context.json {
         output::json(&jobs)?;
-        return Ok(Exit::Done);
+        return Ok(exit);
     }
     for job in &jobs {
         output::line(&format!("{} {}", label(job), style::paint(style::job(job.state), job.state.text())))?;
     }
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
+/// Asks a job to stop. One that is over has nothing left to stop, which is what was wanted.
 pub async fn ask(context: &Context, job: &str) -> Result<JobSummary, Failure> {
-    context.post(&job_path(job, "/stop"), "{}").await
+    let path = job_path(job, "/stop");
+    match context.insist(|| Call::post(&path, "{}")).await {
+        Ok(answer) => read_answer(&answer),
+        Err(failure) if failure.body.code == "already_over" => Ok(context.get::<JobDetail>(&job_path(job, "")).await?.summary),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// Waits until a job is over, showing how it fares.

@@ -4,10 +4,8 @@ use bytes::Bytes;
 use model::wire::Submitted;
 
 use super::{
-    context::{Context, in_time, read_answer},
+    context::{Context, read_answer},
     failure::Failure,
-    output,
-    retry::{Patience, Tries},
 };
 use crate::client::Call;
 
@@ -35,31 +33,8 @@ impl Parcel {
 /// or not, the server makes one job of it.
 pub async fn submit(context: &Context, parcel: &Parcel) -> Result<Submitted, Failure> {
     let key = uuid::Uuid::now_v7().simple().to_string();
-    let mut tries = Tries::new(Patience::SUBMITTING);
-    loop {
-        let lost = match submit_once(context, parcel, &key, &mut tries).await {
-            Err(failure) if failure.may_pass => failure,
-            answer => return answer,
-        };
-        // Nobody has ever told us of a server here, so there is nothing to wait for.
-        if context.find().is_err() && tries.never_contacted() {
-            return Err(lost);
-        }
-        if !tries.wait().await {
-            return Err(lost);
-        }
-        if tries.first_failure() {
-            output::note("the server does not answer; trying again with the same key, so the job will not be doubled");
-        }
-    }
-}
-
-async fn submit_once(context: &Context, parcel: &Parcel, key: &str, tries: &mut Tries) -> Result<Submitted, Failure> {
-    let found = context.find()?;
-    let connection = found.client.connect().await?;
-    tries.seen();
-    let call = parcel.call("/api/v1/jobs").header("idempotency-key", key);
-    read_answer(&in_time(connection.call(call)).await?)
+    let answer = context.insist(|| parcel.call("/api/v1/jobs").header("idempotency-key", key.clone())).await?;
+    read_answer(&answer)
 }
 
 /// What would be run, without running it.
