@@ -25,6 +25,8 @@ pub mod up;
 pub mod wait;
 
 mod chunks;
+#[cfg(test)]
+mod fake;
 mod follow;
 mod job_file;
 mod output;

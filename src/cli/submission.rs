@@ -41,3 +41,44 @@ pub async fn submit(context: &Context, parcel: &Parcel) -> Result<Submitted, Fai
 pub async fn plan(context: &Context, parcel: &Parcel) -> Result<serde_json::Value, Failure> {
     context.ask(parcel.call("/api/v1/jobs?dry_run=true")).await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::fake::{Fake, Turn};
+
+    const MADE: &str = r#"{"id":"job-1","name":"a","version":1}"#;
+
+    async fn submitted(turns: Vec<Turn>) -> (Fake, Result<Submitted, Failure>) {
+        let fake = Fake::new(turns).await;
+        let parcel = Parcel { text: "name: a".into(), content_type: "application/yaml" };
+        let answer = submit(&fake.context, &parcel).await;
+        (fake, answer)
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_was_lost_is_asked_for_again_with_the_same_key() {
+        let busy = r#"{"code":"busy","message":"the database is busy"}"#;
+        let (fake, answer) = submitted(vec![Turn::Cut, Turn::Answer(503, busy.into()), Turn::Answer(200, MADE.into())]).await;
+        assert_eq!(answer.unwrap().id, "job-1");
+        let keys = fake.header("idempotency-key");
+        assert_eq!(keys.len(), 3);
+        assert!(!keys[0].is_empty() && keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+        assert!(fake.requests().iter().all(|request| request.ends_with("\r\n\r\nname: a")));
+    }
+
+    #[tokio::test]
+    async fn every_submission_has_a_key_of_its_own() {
+        let (first, _) = submitted(vec![Turn::Answer(201, MADE.into())]).await;
+        let (second, _) = submitted(vec![Turn::Answer(201, MADE.into())]).await;
+        assert_ne!(first.header("idempotency-key"), second.header("idempotency-key"));
+    }
+
+    #[tokio::test]
+    async fn a_refusal_is_final() {
+        let refusal = r#"{"code":"bad_spec","message":"the job file has a problem"}"#;
+        let (fake, answer) = submitted(vec![Turn::Answer(422, refusal.into()), Turn::Answer(201, MADE.into())]).await;
+        assert_eq!(answer.unwrap_err().body.code, "bad_spec");
+        assert_eq!(fake.requests().len(), 1);
+    }
+}
