@@ -20,6 +20,7 @@ ANSWER_WITHIN_S = 30
 START_WITHIN_S = 60
 
 OVER = ("succeeded", "failed", "stopped")
+NOT_OVER = "queued,starting,running,finishing,stopping,unknown"
 
 
 def release_binary():
@@ -71,8 +72,11 @@ class Api:
     def stop(self, job):
         return self.ask("POST", f"/api/v1/jobs/{job}/stop")
 
+    def log(self, job, task="main-0"):
+        return self.ask("GET", f"/api/v1/jobs/{job}/tasks/{task}/log")
+
     def page(self, **query):
-        return json.loads(self.ask("GET", "/api/v1/jobs?" + urllib.parse.urlencode(query, doseq=True)))
+        return json.loads(self.ask("GET", "/api/v1/jobs?" + urllib.parse.urlencode(query)))
 
     def all_jobs(self, **query):
         jobs, cursor = [], {}
@@ -153,11 +157,10 @@ class Server:
     def stop_everything(self):
         """Tasks outlive their server on purpose, so they are stopped before it is."""
         api = self.api()
-        for job in api.all_jobs():
-            if job["state"] not in OVER:
-                with contextlib.suppress(Refused):
-                    api.stop(job["id"])
-        wait_until(lambda: all(job["state"] in OVER for job in api.all_jobs()), 120, "all jobs to stop", every_s=0.1)
+        for job in api.all_jobs(state=NOT_OVER):
+            with contextlib.suppress(Refused):
+                api.stop(job["id"])
+        wait_until(lambda: not api.page(state=NOT_OVER, limit=1)["jobs"], 120, "all jobs to stop", every_s=0.05)
 
     def remove(self):
         self.stop()
@@ -179,10 +182,10 @@ def server(binary):
 
 def half_of_the_machine(api):
     """CPUs of a task that makes two of them fill the node: two slots, whatever the machine."""
-    nodes = json.loads(api.ask("GET", "/api/v1/nodes"))["nodes"]
+    nodes = json.loads(api.ask("GET", "/api/v1/nodes"))
     return sum(node["capacity"]["cpus_milli"] for node in nodes) / 2000
 
 
 def small_job(name, command, cpus, **more):
     """A job of one small task."""
-    return {"name": name, "roles": {"main": {"command": command, "cpus": cpus, "memory": "32MiB"}}, **more}
+    return {"name": name, "roles": {"main": {"command": command, "cpus": cpus, "memory": "64MiB"}}, **more}

@@ -29,6 +29,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerType=sched/backfill
 ReturnToService=2
+KillWait=2
 SwitchType=switch/none
 MpiDefault=none
 MaxJobCount=200000

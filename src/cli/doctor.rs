@@ -25,7 +25,7 @@ pub struct Check {
 
 /// A machine that can do less is still a machine that works, so this is never a failure.
 pub async fn doctor(context: &Context) -> Result<Exit, Failure> {
-    let mut checks = machine();
+    let mut checks = machine(&context.data_dir());
     checks.push(server(context).await);
     if context.json {
         output::json(&checks)?;
@@ -35,9 +35,9 @@ pub async fn doctor(context: &Context) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn machine() -> Vec<Check> {
+fn machine(data: &std::path::Path) -> Vec<Check> {
     let check = |it: local::Check| Check { name: it.name.into(), ok: it.ok, what: it.what, hint: it.hint };
-    local::doctor().into_iter().map(check).collect()
+    local::doctor(data).into_iter().map(check).collect()
 }
 
 async fn server(context: &Context) -> Check {

@@ -9,11 +9,14 @@ use super::{
 };
 use crate::{
     config::{BadConfig, ConfigFile, ServerConfig},
-    server,
+    server::{self, Ready},
 };
 
 /// Where the server listens unless told otherwise.
 const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 7077);
+
+/// The server waits far more than it computes.
+const THREADS_MAX: usize = 8;
 
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct UpArgs {
@@ -46,18 +49,25 @@ pub struct UpArgs {
 pub fn up(context: &Context, args: &UpArgs) -> Result<Exit, Failure> {
     start_log();
     let file = args.config.as_deref().map(ConfigFile::read).transpose().map_err(wrong)?.unwrap_or_default();
-    let config = configure(args, file, context.data_dir(), Machine::read());
+    let data = std::path::absolute(context.data_dir())?;
+    let config = configure(args, file, data, Machine::read());
     config.check().map_err(wrong)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let threads = std::thread::available_parallelism().map_or(2, std::num::NonZero::get).clamp(2, THREADS_MAX);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
     let mut answers = false;
     let ended = runtime.block_on(server::up(config, |ready| {
         answers = true;
-        output::note(&format!("Trainmaster answers on {}; its data is in {}", ready.url, ready.data.display()));
+        welcome(ready);
     }));
     // Until it answers, what is wrong is for the person to put right; after that it is ours.
     let exit = if answers { Exit::Us } else { Exit::You };
     ended.map_err(|error| Failure::new(exit, "server", format!("{error:#}")))?;
     Ok(Exit::Done)
+}
+
+fn welcome(ready: &Ready) {
+    // Whoever started us may not listen; the server is up all the same.
+    output::line(&format!("Trainmaster is at {}\nits data is in {}", ready.url, ready.data.display())).ok();
 }
 
 /// Our own log goes to standard error; `TRAINMASTER_LOG` says how much of it.
@@ -90,7 +100,8 @@ impl Machine {
 }
 
 fn configure(args: &UpArgs, file: ConfigFile, data: PathBuf, machine: Machine) -> ServerConfig {
-    let devices: BTreeMap<String, u32> = if args.device.is_empty() { file.devices } else { args.device.iter().cloned().collect() };
+    let mut devices: BTreeMap<String, u32> = file.devices;
+    devices.extend(args.device.iter().cloned());
     let wants_virtual = args.nodes.is_some() || args.node_cpus.is_some() || args.node_memory.is_some();
     let nodes = if wants_virtual {
         let count = args.nodes.unwrap_or(1);
