@@ -1,7 +1,8 @@
-//! A server that says what it is told to say, for tests of how we ask.
+//! A server that says what it is told to say, and things to speak of, for tests.
 
 use std::sync::{Arc, Mutex};
 
+use model::{job::JobState, resources::Resources, wire::JobSummary};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -79,5 +80,31 @@ fn spoken(turn: Turn) -> String {
             format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len())
         }
         Turn::Stream(text) => format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{text}\r\n", text.len()),
+    }
+}
+
+pub fn amount(cpus: u64, memory_gib: u64, accelerators: &[(&str, u32)]) -> Resources {
+    let accelerators = accelerators.iter().map(|(kind, count)| (kind.to_string(), *count)).collect();
+    Resources { cpus_milli: cpus * 1000, memory_bytes: memory_gib << 30, accelerators }
+}
+
+/// A job that was submitted at second 1 and started at second 2.
+pub fn job(name: &str, state: JobState) -> JobSummary {
+    JobSummary {
+        id: "job-0198c0de000070008000000000000001".into(),
+        name: name.into(),
+        version: 3,
+        owner: "admin".into(),
+        state,
+        reason: "because".into(),
+        attempt: 1,
+        priority: 0,
+        tags: Vec::new(),
+        description: String::new(),
+        tasks: 1,
+        resources: amount(2, 4, &[]),
+        created_at_ms: 1_000,
+        started_at_ms: Some(2_000),
+        ended_at_ms: state.is_over().then_some(3_500),
     }
 }

@@ -149,29 +149,8 @@ mod tests {
     use super::*;
     use crate::cli::{
         chunks,
-        fake::{Fake, Turn},
+        fake::{Fake, Turn, job},
     };
-
-    fn job(state: JobState) -> String {
-        let job = JobSummary {
-            id: "job-1".into(),
-            name: "a".into(),
-            version: 1,
-            owner: "me".into(),
-            state,
-            reason: String::new(),
-            attempt: 1,
-            priority: 0,
-            tags: Vec::new(),
-            description: String::new(),
-            tasks: 1,
-            resources: Default::default(),
-            created_at_ms: 0,
-            started_at_ms: None,
-            ended_at_ms: None,
-        };
-        serde_json::to_string(&job).unwrap()
-    }
 
     fn log(id: &str, offset: u64, text: &str) -> String {
         let chunk =
@@ -180,7 +159,7 @@ mod tests {
     }
 
     fn state(name: &str, state: JobState) -> String {
-        format!("event: {name}\ndata: {}\n\n", job(state))
+        format!("event: {name}\ndata: {}\n\n", serde_json::to_string(&job("a", state)).unwrap())
     }
 
     async fn heard(turns: Vec<Turn>) -> (Fake, String, Result<JobSummary, Failure>) {

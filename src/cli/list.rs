@@ -93,3 +93,59 @@ fn table(jobs: &[JobSummary], now_ms: u64) -> Table {
     }
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::fake::{Fake, Turn, amount, job};
+
+    #[test]
+    fn jobs_are_a_table() {
+        let waiting = JobSummary {
+            reason: "needs 4 CPU, 2 are free".into(),
+            started_at_ms: None,
+            resources: amount(4, 16, &[("A100", 2)]),
+            ..job("bert", JobState::Queued)
+        };
+        let jobs = [waiting, job("digits", JobState::Running), job("true", JobState::Succeeded)];
+        let table = table(&jobs, 95_000).render(None, "REASON");
+        insta::assert_snapshot!(anstream::adapter::strip_str(&table).to_string(), @"");
+    }
+
+    #[test]
+    fn an_empty_list_still_has_its_heads() {
+        let table = table(&[], 0).render(Some(80), "REASON");
+        insta::assert_snapshot!(anstream::adapter::strip_str(&table).to_string(), @"");
+    }
+
+    fn args(all: bool) -> ListArgs {
+        ListArgs {
+            state: vec![JobState::Queued, JobState::Running],
+            name: None,
+            tag: Some("a b".into()),
+            owner: None,
+            query: None,
+            limit: PAGE_LENGTH,
+            cursor: None,
+            all,
+        }
+    }
+
+    #[tokio::test]
+    async fn all_means_page_after_page_until_there_is_no_next() {
+        let page = |next: Option<&str>| Turn::Answer(200, serde_json::json!({ "jobs": [], "next": next }).to_string());
+        let fake = Fake::new(vec![page(Some("c1")), page(Some("c2")), page(None)]).await;
+        list(&fake.context, &args(true)).await.unwrap();
+        let asked: Vec<String> = fake.requests().iter().map(|it| it.split(' ').nth(1).unwrap().to_owned()).collect();
+        let base = "/api/v1/jobs?state=queued%2Crunning&tag=a%20b";
+        assert_eq!(asked, [format!("{base}&limit=500"), format!("{base}&cursor=c1&limit=500"), format!("{base}&cursor=c2&limit=500")]);
+    }
+
+    #[tokio::test]
+    async fn a_cursor_that_stands_still_ends_the_list() {
+        let page = || Turn::Answer(200, r#"{"jobs":[],"next":"same"}"#.into());
+        let fake = Fake::new(vec![page(), page(), page()]).await;
+        list(&fake.context, &args(true)).await.unwrap();
+        assert_eq!(fake.requests().len(), 2);
+    }
+}

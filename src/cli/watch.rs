@@ -136,3 +136,32 @@ fn end_words(job: &JobSummary) -> String {
     let reason = if job.reason.is_empty() { String::new() } else { format!(": {}", super::terminal::plain(&job.reason)) };
     format!("{label} {state}{took}{reason}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::fake::job;
+
+    #[test]
+    fn an_end_is_told_in_one_line() {
+        let words = |state| anstream::adapter::strip_str(&end_words(&job("digits", state))).to_string();
+        assert_eq!(words(JobState::Succeeded), "digits@3 succeeded after 1.5s: because");
+        assert_eq!(words(JobState::Failed), "digits@3 failed after 1.5s: because");
+        let never = JobSummary { started_at_ms: None, reason: String::new(), ..job("digits", JobState::Stopped) };
+        assert_eq!(anstream::adapter::strip_str(&end_words(&never)).to_string(), "digits@3 stopped");
+    }
+
+    #[test]
+    fn only_a_success_is_a_success() {
+        assert_eq!(exit_of(&job("a", JobState::Succeeded)), Exit::Done);
+        assert_eq!(exit_of(&job("a", JobState::Failed)), Exit::JobFailed);
+        assert_eq!(exit_of(&job("a", JobState::Stopped)), Exit::JobFailed);
+        assert_eq!(exit_of(&job("a", JobState::Unknown)), Exit::Us);
+    }
+
+    #[test]
+    fn one_line_of_json_says_what_it_is() {
+        let end = serde_json::to_string(&Told::End(&job("a", JobState::Failed))).unwrap();
+        assert!(end.starts_with(r#"{"end":{"id":"job-"#), "{end}");
+    }
+}
