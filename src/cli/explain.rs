@@ -68,7 +68,16 @@ mod tests {
             next_step: "wait until digits@3 ends, or ask for less".into(),
         };
         let text = anstream::adapter::strip_str(&explanation_text(&explanation, None)).to_string();
-        insta::assert_snapshot!(text, @"");
+        insta::assert_snapshot!(text, @"
+        bert@1 is queued: needs 4 CPU on one node; the most free is 1
+
+        It needs
+          2 × worker, each 4 CPU, 8GiB, 1 × A100
+
+        Before it: digits@3, big@1
+
+        wait until digits@3 ends, or ask for less
+        ");
     }
 
     #[test]

@@ -109,13 +109,18 @@ mod tests {
         };
         let jobs = [waiting, job("digits", JobState::Running), job("true", JobState::Succeeded)];
         let table = table(&jobs, 95_000).render(None, "REASON");
-        insta::assert_snapshot!(anstream::adapter::strip_str(&table).to_string(), @"");
+        insta::assert_snapshot!(anstream::adapter::strip_str(&table).to_string(), @"
+        NAME      STATE      REASON                   AGE     DURATION  RESOURCES
+        bert@3    queued     needs 4 CPU, 2 are free  1m 34s  -         4 CPU, 16GiB, 2 × A100
+        digits@3  running    because                  1m 34s  1m 33s    2 CPU, 4GiB
+        true@3    succeeded  because                  1m 34s  1.5s      2 CPU, 4GiB
+        ");
     }
 
     #[test]
     fn an_empty_list_still_has_its_heads() {
         let table = table(&[], 0).render(Some(80), "REASON");
-        insta::assert_snapshot!(anstream::adapter::strip_str(&table).to_string(), @"");
+        insta::assert_snapshot!(anstream::adapter::strip_str(&table).to_string(), @"NAME  STATE  REASON  AGE  DURATION  RESOURCES");
     }
 
     fn args(all: bool) -> ListArgs {

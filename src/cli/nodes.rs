@@ -97,6 +97,10 @@ mod tests {
             ..left.clone()
         };
         let table = nodes_table(&[left, right]).render(None, "HELD BY");
-        insta::assert_snapshot!(anstream::adapter::strip_str(&table).to_string(), @"");
+        insta::assert_snapshot!(anstream::adapter::strip_str(&table).to_string(), @"
+        NODE   ADDRESS    STATE                      FREE                   OF                     HELD BY
+        left   127.0.0.2  open                       1 CPU, 6GiB, 0 × A100  4 CPU, 8GiB, 2 × A100  digits@3 (3 CPU, 2GiB, 2 × A100)
+        right  127.0.0.2  closed: it was taken down  4 CPU, 8GiB            4 CPU, 8GiB            -
+        ");
     }
 }

@@ -143,6 +143,22 @@ mod tests {
         let text = anstream::adapter::strip_str(&detail_text(&detail, 62_000, None)).to_string();
         // The clock of the machine that runs the test is not the test's business.
         let text: Vec<&str> = text.lines().filter(|line| !line.starts_with("submitted") && !line.starts_with("started")).collect();
-        insta::assert_snapshot!(text.join("\n"), @"");
+        insta::assert_snapshot!(text.join("\n"), @"
+        digits@3 is running: because
+
+        id           job-0198c0de000070008000000000000001
+        owner        admin
+        needs        1 task, together 2 CPU, 4GiB
+        attempt      2
+        priority     0
+        duration     1m
+        tags         example
+        description  Handwritten digits
+
+        TASK      ATTEMPT  STATE    NODE    DEVICES   PORTS       PID   DURATION  HOW IT ENDED
+        worker-0  2        running  node-1  A100=0,1  grpc=20001  4711  1m
+        worker-0  1        failed   node-1  A100=0,1  grpc=20001  4711  1.5s      exited with code 3 after 1.5s
+        worker-0 runs with less: no memory limit: cgroups cannot be written
+        ");
     }
 }
