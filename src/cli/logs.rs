@@ -117,8 +117,12 @@ fn no_such_run(job: &JobDetail, args: &LogsArgs) -> Failure {
 async fn follow_logs(context: &Context, args: &LogsArgs, job: &JobSummary, since_ms: Option<u64>, manner: Manner) -> Result<Exit, Failure> {
     let only = Only { stream: args.stream.map(StreamArg::stream), attempt: args.attempt };
     let wish = Wish { job: job.id.clone(), logs: true, task: args.task.clone(), tail: args.tail, since_ms };
-    watch(context, &wish, &mut Screen::new(manner, only, context.json)).await?;
-    Ok(Exit::Done)
+    match watch(context, &wish, &mut Screen::new(manner, only, context.json)).await {
+        Ok(_) => Ok(Exit::Done),
+        // Ctrl-C is how one ends it; there is nothing to explain.
+        Err(failure) if failure.exit == Exit::Interrupted => Ok(Exit::Interrupted),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// What is read of each task.

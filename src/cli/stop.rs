@@ -9,6 +9,7 @@ use super::{
     output::{self, Progress},
     people::label,
     style,
+    watch::how_it_fares,
 };
 use crate::client::Call;
 
@@ -64,7 +65,7 @@ pub async fn until_over(context: &Context, job: &JobSummary) -> Result<JobSummar
         return Ok(job.clone());
     }
     let mut progress = Progress::default();
-    let mut say = |job: &JobSummary| progress.say(&format!("{} is {}: {}", label(job), job.state.text(), job.reason));
+    let mut say = |job: &JobSummary| progress.say(&how_it_fares(job));
     say(job);
     let mut hear = |news| {
         match news {
@@ -73,5 +74,9 @@ pub async fn until_over(context: &Context, job: &JobSummary) -> Result<JobSummar
         }
         Ok(())
     };
-    follow(context, &Wish::states(&job.id), &mut hear).await
+    let wish = Wish::states(&job.id);
+    tokio::select! {
+        ended = follow(context, &wish, &mut hear) => ended,
+        _ = tokio::signal::ctrl_c() => Err(Failure::new(Exit::Interrupted, "interrupted", format!("no longer waiting for {}", label(job)))),
+    }
 }

@@ -66,7 +66,10 @@ pub async fn finish(context: &Context, submitted: Submitted, after: After) -> Re
     let manner = Manner { apart, ..Manner::now(tasks > 1, false) };
     let mut screen = Screen::new(manner, Only::default(), context.json);
     let wish = Wish { job: submitted.id, logs: true, ..Wish::default() };
-    let ended = watch(context, &wish, &mut screen).await.map_err(|failure| goes_on(failure, &label))?;
+    let ended = match watch(context, &wish, &mut screen).await {
+        Ok(ended) => ended,
+        Err(failure) => return goes_on(failure, &label),
+    };
     if !context.json {
         say_end(&ended);
     }
@@ -74,12 +77,15 @@ pub async fn finish(context: &Context, submitted: Submitted, after: After) -> Re
 }
 
 /// Whoever stops watching is told that the job does not stop.
-fn goes_on(failure: Failure, label: &str) -> Failure {
+fn goes_on(failure: Failure, label: &str) -> Result<Exit, Failure> {
+    let again = format!("`trainmaster logs -f {label}` follows it again");
     match failure.exit {
-        Exit::Interrupted => Failure::new(Exit::Interrupted, "interrupted", format!("no longer following {label}; the job goes on"))
-            .hint(format!("`trainmaster logs -f {label}` follows it again, `trainmaster stop {label}` stops it")),
-        Exit::Away => failure.hint(format!("{label} was submitted and goes on; `trainmaster logs -f {label}` follows it again")),
-        Exit::Done | Exit::JobFailed | Exit::You | Exit::Us => failure,
+        Exit::Interrupted => {
+            output::note(&format!("{label} goes on; {again}, `trainmaster stop {label}` stops it"));
+            Ok(Exit::Interrupted)
+        }
+        Exit::Away => Err(failure.hint(format!("{label} was submitted and goes on; {again}"))),
+        Exit::Done | Exit::JobFailed | Exit::You | Exit::Us => Err(failure),
     }
 }
 
@@ -127,13 +133,10 @@ mod tests {
     }
 
     #[test]
-    fn whoever_stops_watching_learns_that_the_job_goes_on() {
-        let interrupted = goes_on(Failure::new(Exit::Interrupted, "interrupted", "x"), "digits@3");
-        assert_eq!(interrupted.exit.code(), 130);
-        assert_eq!(interrupted.body.message, "no longer following digits@3; the job goes on");
-        assert!(interrupted.body.hint.unwrap().contains("`trainmaster stop digits@3` stops it"));
-        let away = goes_on(Failure::away("gone"), "digits@3");
+    fn whoever_loses_sight_of_a_job_learns_that_it_goes_on() {
+        assert_eq!(goes_on(Failure::new(Exit::Interrupted, "interrupted", "x"), "digits@3").unwrap().code(), 130);
+        let away = goes_on(Failure::away("gone"), "digits@3").unwrap_err();
         assert_eq!((away.exit.code(), away.body.message.as_str()), (4, "gone"));
-        assert!(away.body.hint.unwrap().contains("`trainmaster logs -f digits@3`"));
+        assert_eq!(away.body.hint.unwrap(), "digits@3 was submitted and goes on; `trainmaster logs -f digits@3` follows it again");
     }
 }
