@@ -37,7 +37,7 @@ pub enum Error {
     #[error("the job file has {}", counted(.0.len()))]
     BadSpec(Vec<Problem>),
     #[error("{name} = `{value}` is not {wanted}")]
-    BadValue { name: &'static str, value: String, wanted: &'static str },
+    BadValue { name: &'static str, value: String, wanted: String },
     #[error("idempotency key `{0}` was used for another job file")]
     KeyReused(String),
     #[error("the request carries no token that is known here")]

@@ -4,7 +4,7 @@ use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::{Path, State},
     http::HeaderMap,
     response::sse::{Event, KeepAlive, Sse},
 };
@@ -13,7 +13,7 @@ use model::wire::{ErrorBody, EventPage, EventView};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::{App, AppState, guard::Caller, jobs};
+use super::{App, AppState, guard::Caller, jobs, extract::Query};
 use crate::{
     error::Error,
     store::{

@@ -11,7 +11,7 @@ use std::{
 };
 
 use axum::{
-    extract::{Path, Query, State},
+    extract::{Path, State},
     http::HeaderMap,
     response::sse::{Event, KeepAlive, Sse},
 };
@@ -24,12 +24,10 @@ use model::{
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::{
-    App, AppState,
+use super::{App, AppState,
     guard::Caller,
     jobs,
-    log_files::{Chunk, LogFiles},
-};
+    log_files::{Chunk, LogFiles}, extract::Query};
 use crate::{
     error::Error,
     rundir::RunDir,

@@ -2,7 +2,7 @@
 
 use axum::{
     Json,
-    extract::{Path, Query, State},
+    extract::{Path, State},
     http::{HeaderMap, StatusCode},
 };
 use model::{
@@ -16,7 +16,7 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{App, AppState, guard::Caller};
+use super::{App, AppState, guard::Caller, extract::{Query, Body}};
 use crate::{
     control::now_ms,
     error::Error,
@@ -51,7 +51,7 @@ pub async fn submit(
     Caller(holder): Caller,
     Query(query): Query<SubmitQuery>,
     headers: HeaderMap,
-    body: axum::body::Bytes,
+    Body(body): Body,
 ) -> Result<(StatusCode, Json<serde_json::Value>), Error> {
     let key = idempotency_key(&headers, &body)?;
     let (spec, plan) = read_job_file(&app, &body)?;
@@ -81,7 +81,7 @@ fn idempotency_key(headers: &HeaderMap, body: &[u8]) -> Result<Option<Key>, Erro
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
     if text.is_empty() || text.len() > KEY_LENGTH_MAX {
-        return Err(Error::BadValue { name: "Idempotency-Key", value: text, wanted: "1 to 200 characters" });
+        return Err(Error::BadValue { name: "Idempotency-Key", value: text, wanted: "1 to 200 characters".into() });
     }
     let body_hash = Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(Some(Key { text, body_hash }))
@@ -91,7 +91,7 @@ fn read_job_file(app: &App, body: &[u8]) -> Result<(model::spec::JobSpec, Plan),
     if body.len() > JOB_FILE_BYTES_MAX {
         return Err(Error::TooLarge { most_bytes: JOB_FILE_BYTES_MAX });
     }
-    let wanted = "text in UTF-8";
+    let wanted: String = "text in UTF-8".into();
     let text = std::str::from_utf8(body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })?;
     plan::from_text(text, &app.house).map_err(Error::BadSpec)
 }
@@ -121,7 +121,7 @@ pub struct ListQuery {
 pub async fn list(State(app): AppState, Caller(holder): Caller, Query(query): Query<ListQuery>) -> Result<Json<JobPage>, Error> {
     let limit = query.limit.unwrap_or(PAGE_DEFAULT);
     if limit == 0 || limit > PAGE_MAX {
-        return Err(Error::BadValue { name: "limit", value: limit.to_string(), wanted: "1 to 500" });
+        return Err(Error::BadValue { name: "limit", value: limit.to_string(), wanted: "1 to 500".into() });
     }
     let before = query.cursor.map(parse_cursor).transpose()?;
     let states = query.state.as_deref().map(parse_states).transpose()?.unwrap_or_default();
@@ -133,11 +133,11 @@ pub async fn list(State(app): AppState, Caller(holder): Caller, Query(query): Qu
 }
 
 fn parse_cursor(text: String) -> Result<JobId, Error> {
-    text.parse().map_err(|_| Error::BadValue { name: "cursor", value: text, wanted: "the `next` of an earlier page" })
+    text.parse().map_err(|_| Error::BadValue { name: "cursor", value: text, wanted: "the `next` of an earlier page".into() })
 }
 
 fn parse_states(text: &str) -> Result<Vec<JobState>, Error> {
-    let wanted = "a state such as queued, running or failed";
+    let wanted: String = "a state such as queued, running or failed".into();
     let parse = |word: &str| JobState::from_text(word).ok_or_else(|| Error::BadValue { name: "state", value: word.into(), wanted });
     text.split(',').map(parse).collect()
 }
@@ -279,9 +279,9 @@ pub async fn set_duration(
     State(app): AppState,
     Caller(holder): Caller,
     Path(text): Path<String>,
-    body: axum::body::Bytes,
+    Body(body): Body,
 ) -> Result<Json<JobSummary>, Error> {
-    let bad = |value: String| Error::BadValue { name: "max_duration", value, wanted: "a time such as 90s, 15m or 12h, or null" };
+    let bad = |value: String| Error::BadValue { name: "max_duration", value, wanted: "a time such as 90s, 15m or 12h, or null".into() };
     let asked: Duration = serde_json::from_slice(&body).map_err(|error| bad(error.to_string()))?;
     let most_ms = asked.max_duration.map(|text| parse_duration_ms(&text).filter(|ms| *ms > 0).ok_or_else(|| bad(text))).transpose()?;
     let job = found(&app, &holder, &text).await?;

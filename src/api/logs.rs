@@ -2,7 +2,7 @@
 
 use axum::{
     body::{Body, Bytes},
-    extract::{Path, Query, State},
+    extract::{Path, State},
     http::header,
     response::{IntoResponse, Response},
 };
@@ -15,7 +15,7 @@ use model::{
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{App, AppState, guard::Caller, jobs, log_files::LogFiles};
+use super::{App, AppState, guard::Caller, jobs, log_files::LogFiles, extract::Query};
 use crate::{
     error::Error,
     rundir::RunDir,

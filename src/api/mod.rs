@@ -22,6 +22,7 @@ use crate::{
 mod about;
 mod events;
 mod explain;
+mod extract;
 mod follow;
 mod guard;
 mod jobs;

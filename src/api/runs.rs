@@ -8,8 +8,7 @@ use std::{
 
 use axum::{
     Json,
-    body::Bytes,
-    extract::{Query, State},
+    extract::State,
     http::StatusCode,
 };
 use model::{
@@ -19,7 +18,7 @@ use model::{
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{AppState, guard::OwnRun};
+use super::{AppState, guard::OwnRun, extract::{Query, Body}};
 use crate::{
     control::{self, now_ms},
     error::Error,
@@ -43,8 +42,8 @@ pub async fn order(State(app): AppState, OwnRun(run): OwnRun) -> Result<Json<Run
 /// Takes a report. Answered once it is durable.
 #[utoipa::path(post, path = "/api/v1/runs/{run}/report", params(("run" = String, Path)), request_body = Report,
     responses((status = 204), (status = 400, body = ErrorBody), (status = 410, body = ErrorBody)))]
-pub async fn report(State(app): AppState, OwnRun(run): OwnRun, body: Bytes) -> Result<StatusCode, Error> {
-    let wanted = "a report";
+pub async fn report(State(app): AppState, OwnRun(run): OwnRun, Body(body): Body) -> Result<StatusCode, Error> {
+    let wanted: String = "a report".into();
     let report: Report =
         serde_json::from_slice(&body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })?;
     crate::crash::point("finish.notified-before-commit");
@@ -91,7 +90,7 @@ pub async fn output(
     State(app): AppState,
     OwnRun(run): OwnRun,
     Query(query): Query<OutputQuery>,
-    body: Bytes,
+    Body(body): Body,
 ) -> Result<Json<Length>, Error> {
     let (key, text) = (run.clone(), run.to_string());
     let row = app.store.read(move |sql| runs::get(sql, &key)).await?.ok_or(Error::NoSuchRun(text))?;

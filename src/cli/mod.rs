@@ -1,6 +1,6 @@
 //! The command line: one file per verb. It has no power the API does not give.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
@@ -18,6 +18,7 @@ pub mod nodes;
 pub mod rerun;
 pub mod run;
 pub mod schema;
+pub mod serve;
 pub mod show;
 pub mod stop;
 pub mod submit;
@@ -58,9 +59,6 @@ pub struct Cli {
 pub enum Verb {
     /// Start the server
     Up(up::UpArgs),
-    /// What an engine starts beside each task; not for people
-    #[command(hide = true)]
-    Supervise(SuperviseArgs),
     #[command(flatten)]
     Client(ClientVerb),
 }
@@ -101,18 +99,6 @@ pub enum ClientVerb {
     Schema,
     /// Print completions for a shell
     Completions(completions::CompletionsArgs),
-}
-
-/// Handed on to the supervisor. With `--run`, the order is fetched from `--server` with the token of
-/// `--token-file`; without it, everything lies in the directory.
-#[derive(Clone, Debug, clap::Args)]
-pub struct SuperviseArgs {
-    /// The run's directory
-    #[arg(long, value_name = "DIR")]
-    pub dir: PathBuf,
-    /// The run, where its order is fetched from the server
-    #[arg(long, value_name = "KEY")]
-    pub run: Option<String>,
 }
 
 /// Does what a verb says and answers how that went. `machine` tells what `doctor` finds here: the

@@ -1,7 +1,9 @@
 //! The real binary, real processes, a fresh directory and port for every test.
 
 mod api;
+mod bad_input;
 mod delete;
+mod document;
 mod explain;
 mod house;
 mod logs;
