@@ -48,7 +48,7 @@ impl Routes {
 
     pub fn into_router(self, app: &Arc<App>) -> Router<Arc<App>> {
         let add = |router: OpenApiRouter<Arc<App>>, (policy, (schemas, paths, methods)): (Policy, UtoipaMethodRouter<Arc<App>>)| {
-            router.routes((schemas, paths, guarded(app, policy, methods)))
+            router.routes((schemas, paths, guarded(app, policy, methods.fallback(wrong_method))))
         };
         self.0.into_iter().fold(OpenApiRouter::new(), add).split_for_parts().0
     }
@@ -63,11 +63,14 @@ impl Routes {
     }
 }
 
-/// Puts the policy before a route's handlers, and before its answer to methods it does not take.
+/// Puts the policy before everything a route answers.
 pub fn guarded(app: &Arc<App>, policy: Policy, methods: MethodRouter<Arc<App>>) -> MethodRouter<Arc<App>> {
     let app = app.clone();
-    let wrong_method = |request: Request| async move { Error::WrongMethod(request.uri().path().to_owned()) };
-    methods.fallback(wrong_method).layer(middleware::from_fn(move |request: Request, next: Next| check(app.clone(), policy, request, next)))
+    methods.layer(middleware::from_fn(move |request: Request, next: Next| check(app.clone(), policy, request, next)))
+}
+
+async fn wrong_method(request: Request) -> Error {
+    Error::WrongMethod(request.uri().path().to_owned())
 }
 
 async fn check(app: Arc<App>, policy: Policy, mut request: Request, next: Next) -> Response {

@@ -14,11 +14,11 @@ const FILES: &[(&str, &[&str])] = &[
     ("[1, 2]", &["must be a map"]),
     ("name: a", &["roles", "is missing"]),
     ("roles: {}", &["name", "is missing"]),
-    ("{name: a, roles: {}}", &["roles", "at least one"]),
+    ("{name: a, roles: {}}", &["roles", "has no role"]),
     ("{name: '', roles: {m: {command: x}}}", &["name", "is empty"]),
     ("{name: 'a b', roles: {m: {command: x}}}", &["name", "has ` `"]),
     ("{name: ../../etc, roles: {m: {command: x}}}", &["name", "has `/`"]),
-    ("{name: a, name: b, roles: {m: {command: x}}}", &["name", "twice"]),
+    ("{name: a, name: b, roles: {m: {command: x}}}", &["`name`", "a second time"]),
     ("{name: a, roles: {'w w': {command: x}}}", &["roles", "has ` `"]),
     ("{name: a, roles: {m: {}}}", &["roles.m.command", "is missing"]),
     ("{name: a, roles: {m: {command: ''}}}", &["roles.m.command", "empty"]),
@@ -45,7 +45,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("{name: a, tags: ['a,b'], roles: {m: {command: x}}}", &["tags"]),
     ("a: &x 1\nb: *x", &["alias"]),
     ("{name: a, roles: {m: {command: x}}", &["line"]),
-    ("name: a\n\troles: x", &["line 2"]),
+    ("name: a\n\troles: x", &["tab"]),
 ];
 
 #[test]
