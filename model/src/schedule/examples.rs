@@ -84,7 +84,7 @@ fn tasks_go_where_they_leave_the_least_behind_and_keep_away_from_devices() {
         job two@1 worker=2x2,4
         job three@1 trainer=1x1,1,A100:1
     "), @"
-    one@1 starts: worker-0 on devices (2 CPU, 4GiB)
+    one@1 starts: worker-0 on small (2 CPU, 4GiB)
     two@1 starts: worker-0 on big (2 CPU, 4GiB), worker-1 on big (2 CPU, 4GiB)
     three@1 starts: trainer-0 on devices (1 CPU, 1GiB, 1 × A100)
     ");
@@ -175,10 +175,10 @@ fn behind_a_head_that_can_start_any_time_a_job_takes_only_what_the_head_cannot_u
         job two@1 worker=1x1,1
         job three@1 worker=1x1,1
     "), @"
-    head@1 waits: needs 1 × (6 CPU, 1GiB) for worker; free now: node-1 1 of 8 CPU, 60GiB of 64GiB; held by digits@1 (4 CPU, 1GiB), one@1 (1 CPU, 1GiB), two@1 (1 CPU, 1GiB), three@1 (1 CPU, 1GiB); it is next
+    head@1 waits: needs 1 × (6 CPU, 1GiB) for worker; free now: node-1 2 of 8 CPU, 61GiB of 64GiB; held by digits@1 (4 CPU, 1GiB), one@1 (1 CPU, 1GiB), two@1 (1 CPU, 1GiB); it is next
     one@1 starts: worker-0 on node-1 (1 CPU, 1GiB)
     two@1 starts: worker-0 on node-1 (1 CPU, 1GiB)
-    three@1 starts: worker-0 on node-1 (1 CPU, 1GiB)
+    three@1 waits: needs 1 × (1 CPU, 1GiB) for worker, and that is free, but head@1 could be delayed by it; 1 job is before it
     ");
     // If b ends before a, five are free and head could start: the two that are free now must stay free.
     insta::assert_snapshot!(said("
