@@ -10,12 +10,12 @@ use crate::{
     spec::{JobSpec, Problem, join, shown},
 };
 
-const DESCRIPTION_CHARACTERS_MAX: usize = 4096;
-const TAGS_MAX: usize = 32;
-const TAG_CHARACTERS_MAX: usize = 64;
+pub(crate) const DESCRIPTION_CHARACTERS_MAX: usize = 4096;
+pub(crate) const TAGS_MAX: usize = 32;
+pub(crate) const TAG_CHARACTERS_MAX: usize = 64;
 const PATH_BYTES_MAX: usize = 4095;
 /// Ten years: beyond it someone slipped, and sums of times stay far from the edge of their numbers.
-const DURATION_MS_MAX: u64 = 3650 * 86_400_000;
+pub(crate) const DURATION_MS_MAX: u64 = 3650 * 86_400_000;
 /// The kernel takes no longer single word of a command or environment.
 const WORD_BYTES_MAX: usize = 131_071;
 /// Our own variables; a person's must not pretend to be one.

@@ -12,11 +12,11 @@ use crate::{
     spec::{Accelerators, Command, Completion, Ports, RoleSpec, Size, Threshold, ThresholdWord, join, shown},
 };
 
-const CPUS_MAX: f64 = 100_000.0;
+pub(crate) const CPUS_MAX: f64 = 100_000.0;
 const MEMORY_BYTES_MIN: u64 = 4 * MIB;
 /// A pebibyte: sums over all tasks stay far from the edge of their numbers.
-const MEMORY_BYTES_MAX: u64 = 1 << 50;
-const ACCELERATORS_MAX: u32 = 10_000;
+pub(crate) const MEMORY_BYTES_MAX: u64 = 1 << 50;
+pub(crate) const ACCELERATORS_MAX: u32 = 10_000;
 const LABEL_CHARACTERS_MAX: usize = 64;
 
 /// A role's plan before it is known to have a good name.

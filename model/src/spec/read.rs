@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Accelerators, Command, Completion, JobSpec, Ports, Problem, RoleSpec, Size, Threshold, ThresholdWord, in_order,
-    walk::{Elsewhere, Field, Keys, Places, Walk, is_null, scalar},
+    walk::{Elsewhere, Field, Keys, Places, Walk, is_null, scalar, whole_number},
 };
 use crate::located::{self, Kind, Node, Place, Value};
 
@@ -149,25 +149,25 @@ fn number(walk: &mut Walk, field: &Field<'_>) -> Option<f64> {
 
 fn size(walk: &mut Walk, field: &Field<'_>) -> Option<Size> {
     const HINT: &str = "write a size such as 512MiB or 4GiB, or a number of bytes";
-    match scalar(field.node) {
-        Some((scalar, Kind::Text)) => Some(Size::Text(scalar.text.clone())),
-        Some((_, Kind::Int(number))) if u64::try_from(number).is_ok() => u64::try_from(number).ok().map(Size::Bytes),
-        Some((scalar, Kind::Float(_))) => {
-            walk.wrong(field, "a size", &format!("add a unit: {}GiB", scalar.text));
-            None
-        }
-        Some((_, Kind::Int(_) | Kind::Null | Kind::Bool(_))) | None => {
-            walk.wrong(field, "a size", HINT);
-            None
-        }
+    let Some((scalar, kind)) = scalar(field.node) else {
+        walk.wrong(field, "a size", HINT);
+        return None;
+    };
+    match (kind, whole_number(kind).and_then(|number| u64::try_from(number).ok())) {
+        (Kind::Text, _) => return Some(Size::Text(scalar.text.clone())),
+        (_, Some(bytes)) => return Some(Size::Bytes(bytes)),
+        (Kind::Float(_), None) => walk.wrong(field, "a size", &format!("add a unit: {}GiB", scalar.text)),
+        (Kind::Int(_) | Kind::Null | Kind::Bool(_), None) => walk.wrong(field, "a size", HINT),
     }
+    None
 }
 
 /// A bare number is a number of seconds, which the plan reads from its text.
 fn duration(walk: &mut Walk, field: &Field<'_>) -> Option<String> {
     match scalar(field.node) {
-        Some((scalar, Kind::Text | Kind::Int(_))) => Some(scalar.text.clone()),
-        Some((_, Kind::Float(_) | Kind::Null | Kind::Bool(_))) | None => {
+        Some((scalar, Kind::Text)) => Some(scalar.text.clone()),
+        Some((_, kind)) if whole_number(kind).is_some() => whole_number(kind).map(|seconds| seconds.to_string()),
+        Some((_, Kind::Int(_) | Kind::Float(_) | Kind::Null | Kind::Bool(_))) | None => {
             walk.wrong(field, "a time", DURATION_HINT);
             None
         }

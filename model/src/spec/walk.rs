@@ -152,10 +152,7 @@ impl Walk {
     }
 
     pub fn whole<T: TryFrom<i128>>(&mut self, field: &Field<'_>, must_be: &str, hint: &str) -> Option<T> {
-        let number = match scalar(field.node) {
-            Some((_, Kind::Int(number))) => T::try_from(number).ok(),
-            _ => None,
-        };
+        let number = scalar(field.node).and_then(|(_, kind)| whole_number(kind)).and_then(|number| T::try_from(number).ok());
         if number.is_none() {
             let quoted_number = matches!(&field.node.value, Value::Scalar(it) if !it.plain && it.text.parse::<i128>().is_ok());
             self.wrong(field, must_be, if quoted_number { "write it without quotes" } else { hint });
@@ -182,6 +179,16 @@ pub fn scalar(node: &Node) -> Option<(&Scalar, Kind)> {
     match &node.value {
         Value::Scalar(scalar) => Some((scalar, scalar.kind())),
         Value::List(_) | Value::Map(_) | Value::Refused => None,
+    }
+}
+
+/// JSON does not tell `2` from `2.0`, and some programs write the latter.
+pub fn whole_number(kind: Kind) -> Option<i128> {
+    const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
+    match kind {
+        Kind::Int(number) => Some(number),
+        Kind::Float(number) if number.fract() == 0.0 && number.abs() < EXACT_BELOW => Some(number as i128),
+        Kind::Float(_) | Kind::Null | Kind::Bool(_) | Kind::Text => None,
     }
 }
 
