@@ -1,22 +1,18 @@
-//! Parses the arguments and hands over: to the server, to the supervisor, or to a verb.
+//! Hands over: to the supervisor, or to the command line, whose verbs include the server.
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use trainmaster::{
-    cli::{self, Cli, Verb},
+    cli::{self, Cli},
     supervisor,
 };
 
 fn main() -> ExitCode {
-    // A supervisor starts beside every task, so it skips what only people need.
-    let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|verb| verb == "supervise") {
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    // One supervisor starts with every task, so it does not wait for the parser of all the verbs.
+    if arguments.next_if(|first| first == "supervise").is_some() {
         return supervisor::main(arguments);
     }
-    let Cli { server, verb } = Cli::parse();
-    match verb {
-        Verb::Up(args) => cli::serve::serve(server, args),
-        Verb::Client(verb) => cli::main(server, verb, Vec::new),
-    }
+    cli::main(Cli::parse())
 }

@@ -10,7 +10,11 @@ use std::{
 use bytes::Bytes;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::failure::{Exit, Failure};
+use super::{
+    failure::{Exit, Failure},
+    output,
+    retry::{Patience, Tries},
+};
 use crate::client::{Call, Client};
 
 /// Longer than any answer takes, shorter than a person believes in one.
@@ -45,14 +49,14 @@ pub struct Context {
 pub struct Surroundings {
     /// `TRAINMASTER_TOKEN`. It is no flag, because everyone on the machine can read a process's arguments.
     pub token: Option<String>,
-    pub data_dir: Option<PathBuf>,
+    pub data_dir: PathBuf,
     pub login_file: Option<PathBuf>,
 }
 
 impl Surroundings {
     pub fn read() -> Self {
-        let login_file = home_dir("XDG_CONFIG_HOME", ".config").map(|dir| dir.join("login.json"));
-        Self { token: read_variable("TRAINMASTER_TOKEN"), data_dir: home_dir("XDG_DATA_HOME", ".local/share"), login_file }
+        let token = read_variable("TRAINMASTER_TOKEN");
+        Self { token, data_dir: crate::config::default_data_dir(), login_file: config_dir().map(|dir| dir.join("login.json")) }
     }
 }
 
@@ -60,9 +64,9 @@ fn read_variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-fn home_dir(variable: &str, below_home: &str) -> Option<PathBuf> {
-    let base = read_variable(variable).map(PathBuf::from).filter(|dir| dir.is_absolute());
-    let base = base.or_else(|| read_variable("HOME").map(|home| Path::new(&home).join(below_home)));
+fn config_dir() -> Option<PathBuf> {
+    let base = read_variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|dir| dir.is_absolute());
+    let base = base.or_else(|| read_variable("HOME").map(|home| Path::new(&home).join(".config")));
     base.map(|base| base.join("trainmaster"))
 }
 
@@ -93,9 +97,8 @@ impl Context {
     }
 
     /// The data directory a server on this machine uses.
-    pub fn data_dir(&self) -> Result<PathBuf, Failure> {
-        let dir = self.args.data.clone().or_else(|| self.surroundings.data_dir.clone());
-        dir.ok_or_else(|| Failure::usage("there is no home directory to keep data in").hint("say where with `--data DIR`"))
+    pub fn data_dir(&self) -> PathBuf {
+        self.args.data.clone().unwrap_or_else(|| self.surroundings.data_dir.clone())
     }
 
     pub fn login_file(&self) -> Result<PathBuf, Failure> {
@@ -139,7 +142,7 @@ impl Context {
     }
 
     fn running_here(&self) -> Result<Option<Found>, Failure> {
-        let Ok(dir) = self.data_dir() else { return Ok(None) };
+        let dir = self.data_dir();
         let Ok(text) = fs::read_to_string(dir.join("server.json")) else { return Ok(None) };
         let Ok(running) = serde_json::from_str::<Running>(&text) else { return Ok(None) };
         let token = match self.told_token()? {
@@ -172,6 +175,32 @@ impl Context {
     pub async fn call(&self, call: Call<'_>) -> Result<Bytes, Failure> {
         let found = self.find()?;
         in_time(found.client.call(call)).await
+    }
+
+    /// Asks again and again until the server has answered, for calls that may be heard twice.
+    pub async fn insist<'a>(&self, call: impl Fn() -> Call<'a>) -> Result<Bytes, Failure> {
+        let mut tries = Tries::new(Patience::ASKING);
+        loop {
+            let lost = match self.ask_once(call(), &mut tries).await {
+                Err(failure) if failure.may_pass => failure,
+                answer => return answer,
+            };
+            // Nothing says that there is a server at all, so there is nothing to wait for.
+            let pointless = tries.never_contacted() && self.find().is_err();
+            if pointless || !tries.wait().await {
+                return Err(lost);
+            }
+            if tries.first_failure() {
+                output::note("the server does not answer; asking again, which does nothing twice");
+            }
+        }
+    }
+
+    async fn ask_once(&self, call: Call<'_>, tries: &mut Tries) -> Result<Bytes, Failure> {
+        let found = self.find()?;
+        let connection = found.client.connect().await?;
+        tries.seen();
+        in_time(connection.call(call)).await
     }
 }
 
@@ -262,7 +291,7 @@ mod tests {
 
         fn surroundings(&self) -> Surroundings {
             let path = self.dir.path();
-            Surroundings { token: None, data_dir: Some(path.join("data")), login_file: Some(path.join("login.json")) }
+            Surroundings { token: None, data_dir: path.join("data"), login_file: Some(path.join("login.json")) }
         }
 
         fn find(&self, args: ServerArgs) -> String {

@@ -1,5 +1,6 @@
 //! `trainmaster delete JOB…`: its name, files and records are free again.
 
+use model::wire::{JobDetail, JobSummary};
 use serde_json::json;
 
 use super::{
@@ -21,21 +22,31 @@ pub struct DeleteArgs {
 }
 
 pub async fn delete(context: &Context, args: &DeleteArgs) -> Result<Exit, Failure> {
-    let mut deleted = Vec::new();
+    let (mut deleted, mut exit) = (Vec::new(), Exit::Done);
     for job in &args.job {
-        let summary = context.get::<model::wire::JobDetail>(&job_path(job, "")).await?.summary;
-        if args.stop && !summary.state.is_over() {
-            let asked = ask(context, &summary.id).await?;
-            until_over(context, &asked).await?;
+        match delete_one(context, job, args.stop).await {
+            Ok(job) => deleted.push(json!({ "id": job.id, "name": job.name, "version": job.version })),
+            Err(failure) => {
+                output::failure(&failure, context.json);
+                exit = failure.exit;
+            }
         }
-        context.call(Call::delete(&job_path(&summary.id, ""))).await?;
-        if !context.json {
-            output::line(&format!("{} deleted", label(&summary)))?;
-        }
-        deleted.push(json!({ "id": summary.id, "name": summary.name, "version": summary.version }));
     }
     if context.json {
         output::json(&json!({ "deleted": deleted }))?;
     }
-    Ok(Exit::Done)
+    Ok(exit)
+}
+
+async fn delete_one(context: &Context, job: &str, stop_first: bool) -> Result<JobSummary, Failure> {
+    let summary = context.get::<JobDetail>(&job_path(job, "")).await?.summary;
+    if stop_first && !summary.state.is_over() {
+        let asked = ask(context, &summary.id).await?;
+        until_over(context, &asked).await?;
+    }
+    context.call(Call::delete(&job_path(&summary.id, ""))).await?;
+    if !context.json {
+        output::line(&format!("{} deleted", label(&summary)))?;
+    }
+    Ok(summary)
 }

@@ -10,6 +10,7 @@ use super::{
     style::{self, paint},
     terminal::plain,
 };
+use crate::engine::local;
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,9 +23,9 @@ pub struct Check {
     pub hint: Option<String>,
 }
 
-/// Adds the server to what was found on the machine, and shows it all. A machine that can do less is
-/// still a machine that works, so this is never a failure.
-pub async fn doctor(context: &Context, mut checks: Vec<Check>) -> Result<Exit, Failure> {
+/// A machine that can do less is still a machine that works, so this is never a failure.
+pub async fn doctor(context: &Context) -> Result<Exit, Failure> {
+    let mut checks = machine(&context.data_dir());
     checks.push(server(context).await);
     if context.json {
         output::json(&checks)?;
@@ -32,6 +33,11 @@ pub async fn doctor(context: &Context, mut checks: Vec<Check>) -> Result<Exit, F
         output::text(&checks_text(&checks))?;
     }
     Ok(Exit::Done)
+}
+
+fn machine(data: &std::path::Path) -> Vec<Check> {
+    let check = |it: local::Check| Check { name: it.name.into(), ok: it.ok, what: it.what, hint: it.hint };
+    local::doctor(data).into_iter().map(check).collect()
 }
 
 async fn server(context: &Context) -> Check {

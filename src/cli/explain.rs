@@ -48,3 +48,50 @@ fn explanation_text(it: &Explanation, width: Option<usize>) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use model::{job::JobState, wire::Need};
+
+    use super::*;
+    use crate::cli::fake::amount;
+
+    #[test]
+    fn a_wait_is_explained_with_its_arithmetic() {
+        let explanation = Explanation {
+            job: "bert@1".into(),
+            state: JobState::Queued,
+            reason: "needs 4 CPU on one node; the most free is 1".into(),
+            needs: vec![Need { role: "worker".into(), tasks: 2, each: amount(4, 8, &[("A100", 1)]) }],
+            nodes: Vec::new(),
+            before: vec!["digits@3".into(), "big@1".into()],
+            next_step: "wait until digits@3 ends, or ask for less".into(),
+        };
+        let text = anstream::adapter::strip_str(&explanation_text(&explanation, None)).to_string();
+        insta::assert_snapshot!(text, @"
+        bert@1 is queued: needs 4 CPU on one node; the most free is 1
+
+        It needs
+          2 × worker, each 4 CPU, 8GiB, 1 × A100
+
+        Before it: digits@3, big@1
+
+        wait until digits@3 ends, or ask for less
+        ");
+    }
+
+    #[test]
+    fn a_job_that_waits_for_nothing_needs_few_words() {
+        let explanation = Explanation {
+            job: "bert@1".into(),
+            state: JobState::Running,
+            reason: "every task runs".into(),
+            needs: Vec::new(),
+            nodes: Vec::new(),
+            before: Vec::new(),
+            next_step: String::new(),
+        };
+        let text = anstream::adapter::strip_str(&explanation_text(&explanation, None)).to_string();
+        assert_eq!(text, "bert@1 is running: every task runs\n");
+    }
+}

@@ -141,3 +141,74 @@ async fn next_bytes(body: &mut Incoming) -> Result<Option<bytes::Bytes>, Failure
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use model::{job::JobState, logs::Stream};
+
+    use super::*;
+    use crate::cli::{
+        chunks,
+        fake::{Fake, Turn, job},
+    };
+
+    fn log(id: &str, offset: u64, text: &str) -> String {
+        let chunk =
+            LogChunk { task: "main-0".into(), attempt: 1, stream: Stream::Stdout, offset, at_ms: 0, text: Some(text.into()), base64: None };
+        format!("id: {id}\nevent: log\ndata: {}\n\n", serde_json::to_string(&chunk).unwrap())
+    }
+
+    fn state(name: &str, state: JobState) -> String {
+        format!("event: {name}\ndata: {}\n\n", serde_json::to_string(&job("a", state)).unwrap())
+    }
+
+    async fn heard(turns: Vec<Turn>) -> (Fake, String, Result<JobSummary, Failure>) {
+        let fake = Fake::new(turns).await;
+        let mut told = String::new();
+        let mut hear = |news| {
+            match news {
+                News::Log(chunk) => told.push_str(&String::from_utf8(chunks::bytes(&chunk)?).unwrap()),
+                News::State(job) => told.push_str(&format!("<{}>", job.state.text())),
+            }
+            Ok(())
+        };
+        let wish = Wish { job: "job-1".into(), logs: true, tail: Some(5), ..Wish::default() };
+        let ended = follow(&fake.context, &wish, &mut hear).await;
+        (fake, told, ended)
+    }
+
+    #[tokio::test]
+    async fn a_cut_line_is_taken_up_where_it_was_and_no_byte_comes_twice() {
+        let half = log("main-0.1:9", 6, "two\n");
+        let turns = vec![
+            Turn::Stream(state("state", JobState::Running) + &log("main-0.1:4", 0, "one\n") + &half[..20]),
+            Turn::Cut,
+            // This one begins two bytes too early, as a server might.
+            Turn::Stream(log("main-0.1:8", 2, "e\ntwo\n") + &log("main-0.1:14", 8, "three\n") + &state("end", JobState::Succeeded)),
+        ];
+        let (fake, told, ended) = heard(turns).await;
+        assert_eq!(ended.unwrap().state, JobState::Succeeded);
+        assert_eq!(told, "<running>one\ntwo\nthree\n");
+        assert_eq!(fake.header("last-event-id"), ["", "main-0.1:4", "main-0.1:4"]);
+    }
+
+    #[tokio::test]
+    async fn a_job_that_is_gone_when_the_line_is_back_ends_the_following() {
+        let gone = r#"{"code":"no_such_job","message":"there is no job `job-1`"}"#;
+        let (_, told, ended) = heard(vec![Turn::Stream(log("x", 0, "one")), Turn::Answer(404, gone.into())]).await;
+        assert_eq!((told.as_str(), ended.unwrap_err().body.code.as_str()), ("one", "no_such_job"));
+    }
+
+    #[tokio::test]
+    async fn news_of_a_kind_we_do_not_know_is_passed_over() {
+        let (_, told, ended) = heard(vec![Turn::Stream("event: metric\ndata: 1\n\n".to_owned() + &state("end", JobState::Failed))]).await;
+        assert_eq!((told.as_str(), ended.unwrap().state), ("", JobState::Failed));
+    }
+
+    #[test]
+    fn a_wish_is_a_path() {
+        let wish = Wish { job: "job-1".into(), logs: true, task: Some("main-0".into()), tail: Some(0), since_ms: Some(7) };
+        assert_eq!(wish.path(), "/api/v1/jobs/job-1/follow?task=main-0&tail=0&since_ms=7");
+        assert_eq!(Wish::states("job-1").path(), "/api/v1/jobs/job-1/follow?logs=false");
+    }
+}

@@ -117,8 +117,12 @@ fn no_such_run(job: &JobDetail, args: &LogsArgs) -> Failure {
 async fn follow_logs(context: &Context, args: &LogsArgs, job: &JobSummary, since_ms: Option<u64>, manner: Manner) -> Result<Exit, Failure> {
     let only = Only { stream: args.stream.map(StreamArg::stream), attempt: args.attempt };
     let wish = Wish { job: job.id.clone(), logs: true, task: args.task.clone(), tail: args.tail, since_ms };
-    watch(context, &wish, &mut Screen::new(manner, only, context.json)).await?;
-    Ok(Exit::Done)
+    match watch(context, &wish, &mut Screen::new(manner, only, context.json)).await {
+        Ok(_) => Ok(Exit::Done),
+        // Ctrl-C is how one ends it; there is nothing to explain.
+        Err(failure) if failure.exit == Exit::Interrupted => Ok(Exit::Interrupted),
+        Err(failure) => Err(failure),
+    }
 }
 
 /// What is read of each task.
@@ -173,5 +177,71 @@ impl Wanted<'_> {
         }
         output::json(&json!({ "job": self.job.id, "logs": logs }))?;
         Ok(Exit::Done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{job::JobState, task::TaskState, wire::RunView};
+
+    use super::*;
+    use crate::cli::fake;
+
+    fn job(runs: &[(&str, u32)]) -> JobDetail {
+        let run = |(task, attempt): &(&str, u32)| RunView {
+            task: task.to_string(),
+            attempt: *attempt,
+            state: TaskState::Running,
+            node: String::new(),
+            devices: Default::default(),
+            ports: Default::default(),
+            pid: None,
+            started_at_ms: None,
+            ended_at_ms: None,
+            ending: None,
+            exit_code: None,
+            reason: String::new(),
+            missing: Vec::new(),
+        };
+        let actions: model::wire::Actions = serde_json::from_value(json!({ "stop": {}, "rerun": {}, "delete": {} })).unwrap();
+        let summary = fake::job("digits", JobState::Running);
+        JobDetail { summary, spec: serde_json::Value::Null, runs: runs.iter().map(run).collect(), actions }
+    }
+
+    fn chosen(task: Option<&str>, attempt: Option<u32>) -> String {
+        let runs = [("worker-1", 2), ("worker-0", 2), ("worker-1", 1), ("worker-0", 1), ("ps-0", 1)];
+        let args = LogsArgs { task: task.map(Into::into), attempt, ..LogsArgs::default() };
+        match chosen_tasks(&job(&runs), &args) {
+            Ok(tasks) => tasks.iter().map(|(task, attempt)| format!("{task}.{attempt} ")).collect(),
+            Err(failure) => format!("{}; {}", failure.body.message, failure.body.hint.unwrap()),
+        }
+    }
+
+    #[test]
+    fn the_newest_attempt_of_each_task_is_meant_unless_another_is_named() {
+        assert_eq!(chosen(None, None), "ps-0.1 worker-0.2 worker-1.2 ");
+        assert_eq!(chosen(Some("worker-0"), None), "worker-0.2 ");
+        assert_eq!(chosen(None, Some(1)), "ps-0.1 worker-0.1 worker-1.1 ");
+    }
+
+    #[test]
+    fn a_task_that_is_not_there_is_told_with_those_that_are() {
+        assert_eq!(chosen(Some("worker-7"), None), "digits@3 has no task worker-7; it has ps-0, worker-0, worker-1");
+        assert_eq!(chosen(None, Some(9)), "digits@3 has no task in attempt 9; it has ps-0, worker-0, worker-1");
+    }
+
+    #[test]
+    fn a_job_that_has_not_begun_has_no_logs_yet() {
+        assert_eq!(chosen_tasks(&job(&[]), &LogsArgs::default()).unwrap(), []);
+    }
+
+    #[test]
+    fn a_log_is_asked_for_as_it_is_wanted() {
+        let context = Context::new(Default::default(), Default::default());
+        let args = LogsArgs { tail: Some(100), stream: Some(StreamArg::Stderr), ..LogsArgs::default() };
+        let job = fake::job("digits", JobState::Running);
+        let wanted = Wanted { context: &context, args: &args, job: &job, since_ms: Some(5) };
+        let path = wanted.path("worker-0", 2);
+        assert_eq!(path, format!("/api/v1/jobs/{}/tasks/worker-0/log?attempt=2&stream=stderr&tail=100&since_ms=5", job.id));
     }
 }

@@ -18,7 +18,6 @@ pub mod nodes;
 pub mod rerun;
 pub mod run;
 pub mod schema;
-pub mod serve;
 pub mod show;
 pub mod stop;
 pub mod submit;
@@ -26,7 +25,10 @@ pub mod up;
 pub mod wait;
 
 mod chunks;
+#[cfg(test)]
+mod fake;
 mod follow;
+mod job_file;
 mod output;
 mod people;
 mod printer;
@@ -59,13 +61,6 @@ pub struct Cli {
 pub enum Verb {
     /// Start the server
     Up(up::UpArgs),
-    #[command(flatten)]
-    Client(ClientVerb),
-}
-
-/// The verbs that ask a server, or need nobody.
-#[derive(Debug, Subcommand)]
-pub enum ClientVerb {
     /// Run a command as a job and follow it
     Run(run::RunArgs),
     /// Submit a job file
@@ -101,48 +96,50 @@ pub enum ClientVerb {
     Completions(completions::CompletionsArgs),
 }
 
-/// Does what a verb says and answers how that went. `machine` tells what `doctor` finds here: the
-/// command line itself knows nothing of engines.
-pub fn main(server: ServerArgs, verb: ClientVerb, machine: fn() -> Vec<doctor::Check>) -> ExitCode {
-    be_quiet_when_the_reader_leaves();
-    let context = Context::new(server, Surroundings::read());
-    let exit = perform(&context, verb, machine).unwrap_or_else(|failure| {
+/// Does what was asked and answers how that went.
+pub fn main(cli: Cli) -> ExitCode {
+    let context = Context::new(cli.server, Surroundings::read());
+    let exit = perform(&context, cli.verb).unwrap_or_else(|failure| {
         output::failure(&failure, context.json);
         failure.exit
     });
     ExitCode::from(exit.code())
 }
 
+fn perform(context: &Context, verb: Verb) -> Result<Exit, Failure> {
+    match verb {
+        Verb::Up(args) => up::up(context, &args),
+        Verb::Schema => schema::schema(),
+        Verb::Completions(args) => completions::completions(&args),
+        Verb::Run(args) => ask(run::run(context, &args)),
+        Verb::Submit(args) => ask(submit::submit(context, &args)),
+        Verb::List(args) => ask(list::list(context, &args)),
+        Verb::Show(args) => ask(show::show(context, &args)),
+        Verb::Logs(args) => ask(logs::logs(context, &args)),
+        Verb::Stop(args) => ask(stop::stop(context, &args)),
+        Verb::Rerun(args) => ask(rerun::rerun(context, &args)),
+        Verb::Delete(args) => ask(delete::delete(context, &args)),
+        Verb::Wait(args) => ask(wait::wait(context, &args)),
+        Verb::Explain(args) => ask(explain::explain(context, &args)),
+        Verb::Duration(args) => ask(duration::duration(context, &args)),
+        Verb::Nodes(args) => ask(nodes::nodes(context, &args)),
+        Verb::Doctor => ask(doctor::doctor(context)),
+        Verb::Login(args) => ask(login::login(context, &args)),
+    }
+}
+
+/// A verb that talks to a server. One thread is enough for one question, and it starts sooner than two.
+fn ask(verb: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    be_quiet_when_the_reader_leaves();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new(Exit::Us, "runtime", format!("cannot start: {error}")))?;
+    runtime.block_on(verb)
+}
+
 /// `trainmaster list | head` should end without a word, like every other program.
 fn be_quiet_when_the_reader_leaves() {
     // SAFETY: no handler of ours is replaced, and no other thread runs yet.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-}
-
-/// One thread is enough for one question, and it starts sooner than two.
-fn perform(context: &Context, verb: ClientVerb, machine: fn() -> Vec<doctor::Check>) -> Result<Exit, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::new(Exit::Us, "runtime", format!("cannot start: {error}")))?;
-    runtime.block_on(async {
-        match verb {
-            ClientVerb::Run(args) => run::run(context, &args).await,
-            ClientVerb::Submit(args) => submit::submit(context, &args).await,
-            ClientVerb::List(args) => list::list(context, &args).await,
-            ClientVerb::Show(args) => show::show(context, &args).await,
-            ClientVerb::Logs(args) => logs::logs(context, &args).await,
-            ClientVerb::Stop(args) => stop::stop(context, &args).await,
-            ClientVerb::Rerun(args) => rerun::rerun(context, &args).await,
-            ClientVerb::Delete(args) => delete::delete(context, &args).await,
-            ClientVerb::Wait(args) => wait::wait(context, &args).await,
-            ClientVerb::Explain(args) => explain::explain(context, &args).await,
-            ClientVerb::Duration(args) => duration::duration(context, &args).await,
-            ClientVerb::Nodes(args) => nodes::nodes(context, &args).await,
-            ClientVerb::Doctor => doctor::doctor(context, machine()).await,
-            ClientVerb::Login(args) => login::login(context, &args).await,
-            ClientVerb::Schema => schema::schema(),
-            ClientVerb::Completions(args) => completions::completions(&args),
-        }
-    })
 }
 
 #[cfg(test)]

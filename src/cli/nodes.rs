@@ -18,9 +18,9 @@ pub struct NodesArgs {
 
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Change {
-    /// Take a node out of service: nothing new is placed on it
+    /// Take a virtual node down as if its plug had been pulled, to see what happens to its tasks
     Down { node: String },
-    /// Put a node back into service
+    /// Bring a virtual node up again
     Up { node: String },
 }
 
@@ -67,4 +67,40 @@ pub fn nodes_table(nodes: &[NodeView]) -> Table {
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use model::wire::HeldView;
+
+    use super::*;
+    use crate::cli::fake::amount;
+
+    #[test]
+    fn nodes_say_what_is_free_and_who_holds_the_rest() {
+        let left = NodeView {
+            name: "left".into(),
+            address: "127.0.0.2".into(),
+            open: true,
+            reason: String::new(),
+            capacity: amount(4, 8, &[("A100", 2)]),
+            free: amount(1, 6, &[("A100", 0)]),
+            held_by: vec![HeldView { job: "digits@3".into(), amount: amount(3, 2, &[("A100", 2)]) }],
+        };
+        let right = NodeView {
+            name: "right".into(),
+            open: false,
+            reason: "it was taken down".into(),
+            free: amount(4, 8, &[]),
+            capacity: amount(4, 8, &[]),
+            held_by: Vec::new(),
+            ..left.clone()
+        };
+        let table = nodes_table(&[left, right]).render(None, "HELD BY");
+        insta::assert_snapshot!(anstream::adapter::strip_str(&table).to_string(), @"
+        NODE   ADDRESS    STATE                      FREE                   OF                     HELD BY
+        left   127.0.0.2  open                       1 CPU, 6GiB, 0 × A100  4 CPU, 8GiB, 2 × A100  digits@3 (3 CPU, 2GiB, 2 × A100)
+        right  127.0.0.2  closed: it was taken down  4 CPU, 8GiB            4 CPU, 8GiB            -
+        ");
+    }
 }

@@ -117,6 +117,8 @@ fn failure_text(failure: &Failure) -> String {
 }
 
 fn problem_line(problem: &ProblemView, file: Option<&str>) -> String {
+    // What was given by a flag has no place in the file.
+    let file = file.filter(|_| !problem.path.starts_with("--"));
     let place = match (file, problem.line) {
         (Some(file), 0) => format!("{file}: "),
         (Some(file), line) => format!("{file}:{line}:{}: ", problem.column),

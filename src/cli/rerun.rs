@@ -1,11 +1,12 @@
 //! `trainmaster rerun JOB`: the next version of a job, from the spec the server kept.
 
 use super::{
-    context::Context,
+    context::{Context, job_path},
     failure::{Exit, Failure},
-    set::{Setting, apply},
+    job_file::change,
+    set::Setting,
     submission::{Parcel, submit},
-    submit::{After, finish, spec_path},
+    submit::{After, finish},
 };
 
 #[derive(Clone, Debug, clap::Args)]
@@ -21,8 +22,8 @@ pub struct RerunArgs {
 }
 
 pub async fn rerun(context: &Context, args: &RerunArgs) -> Result<Exit, Failure> {
-    let mut spec: serde_json::Value = context.get(&spec_path(&args.job)).await?;
-    apply(&mut spec, &args.set)?;
+    let mut spec: serde_json::Value = context.get(&job_path(&args.job, "/spec")).await?;
+    change(&mut spec, &args.set)?;
     let submitted = submit(context, &Parcel::json(&spec)?).await?;
     let after = if args.follow { After::Follow { tasks: task_count(&spec), apart: false } } else { After::Leave };
     finish(context, submitted, after).await

@@ -15,7 +15,7 @@ pub struct Patience {
 }
 
 impl Patience {
-    pub const SUBMITTING: Self = Self { before_contact: Duration::from_secs(5), after_contact: Duration::from_secs(30) };
+    pub const ASKING: Self = Self { before_contact: Duration::from_secs(5), after_contact: Duration::from_secs(30) };
     pub const FOLLOWING: Self = Self { before_contact: Duration::from_secs(5), after_contact: Duration::from_secs(600) };
 
     /// The wait before the next try; none when it is time to give up. `away` is how long nobody has
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn waits_ms(dice: u64) -> Vec<u64> {
-        let wait = |tries| Patience::SUBMITTING.next_wait(true, Duration::ZERO, tries, dice).unwrap();
+        let wait = |tries| Patience::ASKING.next_wait(true, Duration::ZERO, tries, dice).unwrap();
         (0..8).map(|tries| wait(tries).as_millis() as u64).collect()
     }
 
@@ -97,14 +97,14 @@ mod tests {
     #[test]
     fn a_server_that_was_seen_is_waited_for_longer() {
         let away = Duration::from_secs(6);
-        assert_eq!(Patience::SUBMITTING.next_wait(false, away, 3, 0), None);
-        assert!(Patience::SUBMITTING.next_wait(true, away, 3, 0).is_some());
-        assert_eq!(Patience::SUBMITTING.next_wait(true, Duration::from_secs(30), 3, 0), None);
+        assert_eq!(Patience::ASKING.next_wait(false, away, 3, 0), None);
+        assert!(Patience::ASKING.next_wait(true, away, 3, 0).is_some());
+        assert_eq!(Patience::ASKING.next_wait(true, Duration::from_secs(30), 3, 0), None);
     }
 
     #[test]
     fn the_last_wait_does_not_go_over_the_limit() {
-        let wait = Patience::SUBMITTING.next_wait(true, Duration::from_millis(29_990), 9, 0);
+        let wait = Patience::ASKING.next_wait(true, Duration::from_millis(29_990), 9, 0);
         assert_eq!(wait, Some(Duration::from_millis(10)));
     }
 }

@@ -214,6 +214,7 @@ fn in_flags(mut failure: Failure) -> Failure {
         ("roles.main.shared_memory", "--shm"),
         ("roles.main.ports", "--port"),
     ];
+    failure.body.message = failure.body.message.replace("the job file has", "the job has");
     for problem in &mut failure.body.problems {
         let flag = FLAGS.iter().find_map(|(path, flag)| problem.path.strip_prefix(path).map(|rest| (*flag, rest)));
         if let Some((flag, rest)) = flag.filter(|(_, rest)| rest.is_empty() || rest.starts_with(['.', '['])) {

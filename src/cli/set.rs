@@ -22,6 +22,15 @@ impl std::str::FromStr for Setting {
     }
 }
 
+impl Setting {
+    /// Whether a problem at `path` of the spec is about what was set here.
+    pub fn covers(&self, path: &str) -> bool {
+        let plain = path.replace('[', ".").replace([']', '"'], "");
+        let own = self.path.join(".");
+        plain.strip_prefix(&own).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+}
+
 /// Applies the settings in their order.
 pub fn apply(spec: &mut Value, settings: &[Setting]) -> Result<(), Failure> {
     for setting in settings {
@@ -54,13 +63,13 @@ fn parse_path(text: &str) -> Result<Vec<String>, String> {
 /// Whether the spec wants text here, so that `env.SEED=007` stays as it was typed.
 fn is_text(path: &[String]) -> bool {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-    match path.as_slice() {
-        ["name" | "description" | "max_duration" | "stop_grace" | "code" | "input" | "tags"] => true,
-        ["env" | "tags", _] => true,
-        ["roles", _, "command"] => true,
-        ["roles", _, "env" | "command", _] => true,
-        _ => false,
-    }
+    matches!(
+        path.as_slice(),
+        ["name" | "description" | "max_duration" | "stop_grace" | "code" | "input" | "tags"]
+            | ["env" | "tags", _]
+            | ["roles", _, "command"]
+            | ["roles", _, "env" | "command", _]
+    )
 }
 
 /// A list stays a list; everything else is taken as it was typed.
@@ -155,6 +164,16 @@ mod tests {
     #[test]
     fn a_name_with_dots_stands_in_quotes() {
         assert_eq!(set(&["roles.\"a.b\".tasks=1"]).unwrap()["roles"]["a.b"]["tasks"], json!(1));
+    }
+
+    #[test]
+    fn a_problem_of_a_value_that_was_set_is_known() {
+        let setting: Setting = "roles.worker.command.2=x".parse().unwrap();
+        assert!(setting.covers("roles.worker.command[2]"));
+        assert!(!setting.covers("roles.worker.command"));
+        assert!("env=3".parse::<Setting>().unwrap().covers("env.A"));
+        assert!(!"env=3".parse::<Setting>().unwrap().covers("environment"));
+        assert!("roles.\"a.b\".tasks=1".parse::<Setting>().unwrap().covers("roles.\"a.b\".tasks"));
     }
 
     #[test]

@@ -90,3 +90,75 @@ fn by_name<T: ToString>(map: &std::collections::BTreeMap<String, Vec<T>>) -> Str
     let parts: Vec<String> = map.iter().map(|(name, values)| format!("{name}={}", list(values))).collect();
     if parts.is_empty() { "-".into() } else { parts.join(" ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use model::{
+        job::JobState,
+        task::{Cause, Ending, TaskState},
+        wire::{Action, Actions},
+    };
+
+    use super::*;
+    use crate::cli::fake;
+
+    fn run(task: &str, attempt: u32, ending: Option<Ending>) -> RunView {
+        RunView {
+            task: task.into(),
+            attempt,
+            state: ending.as_ref().map_or(TaskState::Running, |ending| ending.cause.state()),
+            node: "node-1".into(),
+            devices: [("A100".to_string(), vec![0, 1])].into(),
+            ports: [("grpc".to_string(), vec![20_001])].into(),
+            pid: Some(4711),
+            started_at_ms: Some(2_000),
+            ended_at_ms: ending.as_ref().map(|ending| ending.ended_at_ms),
+            exit_code: ending.as_ref().and_then(|ending| ending.cause.exit_code()),
+            reason: String::new(),
+            ending,
+            missing: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_job_is_shown_with_every_run() {
+        let ending = Ending {
+            cause: Cause::Exited { code: 3 },
+            started_at_ms: Some(2_000),
+            ended_at_ms: 3_500,
+            peak_memory_bytes: None,
+            cpu_ms: None,
+        };
+        let mut second = run("worker-0", 2, None);
+        second.missing = vec!["no memory limit: cgroups cannot be written".into()];
+        let mut job = fake::job("digits", JobState::Running);
+        (job.attempt, job.tags, job.description) = (2, vec!["example".into()], "Handwritten\ndigits".into());
+        let allowed = Action { refused: None };
+        let detail = JobDetail {
+            summary: job,
+            spec: serde_json::Value::Null,
+            runs: vec![second, run("worker-0", 1, Some(ending))],
+            actions: Actions { stop: allowed.clone(), rerun: allowed.clone(), delete: allowed },
+        };
+        let text = anstream::adapter::strip_str(&detail_text(&detail, 62_000, None)).to_string();
+        // The clock of the machine that runs the test is not the test's business.
+        let text: Vec<&str> = text.lines().filter(|line| !line.starts_with("submitted") && !line.starts_with("started")).collect();
+        insta::assert_snapshot!(text.join("\n"), @"
+        digits@3 is running: because
+
+        id           job-0198c0de000070008000000000000001
+        owner        admin
+        needs        1 task, together 2 CPU, 4GiB
+        attempt      2
+        priority     0
+        duration     1m
+        tags         example
+        description  Handwritten digits
+
+        TASK      ATTEMPT  STATE    NODE    DEVICES   PORTS       PID   DURATION  HOW IT ENDED
+        worker-0  2        running  node-1  A100=0,1  grpc=20001  4711  1m
+        worker-0  1        failed   node-1  A100=0,1  grpc=20001  4711  1.5s      exited with code 3 after 1.5s
+        worker-0 runs with less: no memory limit: cgroups cannot be written
+        ");
+    }
+}

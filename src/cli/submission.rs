@@ -4,10 +4,8 @@ use bytes::Bytes;
 use model::wire::Submitted;
 
 use super::{
-    context::{Context, in_time, read_answer},
+    context::{Context, read_answer},
     failure::Failure,
-    output,
-    retry::{Patience, Tries},
 };
 use crate::client::Call;
 
@@ -35,34 +33,52 @@ impl Parcel {
 /// or not, the server makes one job of it.
 pub async fn submit(context: &Context, parcel: &Parcel) -> Result<Submitted, Failure> {
     let key = uuid::Uuid::now_v7().simple().to_string();
-    let mut tries = Tries::new(Patience::SUBMITTING);
-    loop {
-        let lost = match submit_once(context, parcel, &key, &mut tries).await {
-            Err(failure) if failure.may_pass => failure,
-            answer => return answer,
-        };
-        // Nobody has ever told us of a server here, so there is nothing to wait for.
-        if context.find().is_err() && tries.never_contacted() {
-            return Err(lost);
-        }
-        if !tries.wait().await {
-            return Err(lost);
-        }
-        if tries.first_failure() {
-            output::note("the server does not answer; trying again with the same key, so the job will not be doubled");
-        }
-    }
-}
-
-async fn submit_once(context: &Context, parcel: &Parcel, key: &str, tries: &mut Tries) -> Result<Submitted, Failure> {
-    let found = context.find()?;
-    let connection = found.client.connect().await?;
-    tries.seen();
-    let call = parcel.call("/api/v1/jobs").header("idempotency-key", key);
-    read_answer(&in_time(connection.call(call)).await?)
+    let answer = context.insist(|| parcel.call("/api/v1/jobs").header("idempotency-key", key.clone())).await?;
+    read_answer(&answer)
 }
 
 /// What would be run, without running it.
 pub async fn plan(context: &Context, parcel: &Parcel) -> Result<serde_json::Value, Failure> {
     context.ask(parcel.call("/api/v1/jobs?dry_run=true")).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::fake::{Fake, Turn};
+
+    const MADE: &str = r#"{"id":"job-1","name":"a","version":1}"#;
+
+    async fn submitted(turns: Vec<Turn>) -> (Fake, Result<Submitted, Failure>) {
+        let fake = Fake::new(turns).await;
+        let parcel = Parcel { text: "name: a".into(), content_type: "application/yaml" };
+        let answer = submit(&fake.context, &parcel).await;
+        (fake, answer)
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_was_lost_is_asked_for_again_with_the_same_key() {
+        let busy = r#"{"code":"busy","message":"the database is busy"}"#;
+        let (fake, answer) = submitted(vec![Turn::Cut, Turn::Answer(503, busy.into()), Turn::Answer(200, MADE.into())]).await;
+        assert_eq!(answer.unwrap().id, "job-1");
+        let keys = fake.header("idempotency-key");
+        assert_eq!(keys.len(), 3);
+        assert!(!keys[0].is_empty() && keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+        assert!(fake.requests().iter().all(|request| request.ends_with("\r\n\r\nname: a")));
+    }
+
+    #[tokio::test]
+    async fn every_submission_has_a_key_of_its_own() {
+        let (first, _) = submitted(vec![Turn::Answer(201, MADE.into())]).await;
+        let (second, _) = submitted(vec![Turn::Answer(201, MADE.into())]).await;
+        assert_ne!(first.header("idempotency-key"), second.header("idempotency-key"));
+    }
+
+    #[tokio::test]
+    async fn a_refusal_is_final() {
+        let refusal = r#"{"code":"bad_spec","message":"the job file has a problem"}"#;
+        let (fake, answer) = submitted(vec![Turn::Answer(422, refusal.into()), Turn::Answer(201, MADE.into())]).await;
+        assert_eq!(answer.unwrap_err().body.code, "bad_spec");
+        assert_eq!(fake.requests().len(), 1);
+    }
 }

@@ -1,18 +1,19 @@
 //! `trainmaster submit FILE`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use model::{plan::Plan, spec::JobSpec, wire::Submitted};
+use model::{plan::Plan, wire::Submitted};
 use serde_json::Value;
 
 use super::{
-    context::{Context, job_path, read_answer},
+    context::{Context, read_answer},
     failure::{Exit, Failure},
     follow::Wish,
+    job_file::JobFile,
     output,
     printer::Manner,
-    set::{Setting, apply},
-    submission::{Parcel, plan, submit as send},
+    set::Setting,
+    submission::{plan, submit as send},
     table::Table,
     watch::{Only, Screen, Told, exit_of, say_end, watch},
 };
@@ -35,14 +36,14 @@ pub struct SubmitArgs {
 
 pub async fn submit(context: &Context, args: &SubmitArgs) -> Result<Exit, Failure> {
     let file = JobFile::read(&args.file)?;
-    let (spec, parcel) = file.parcel(&args.set)?;
+    let ready = file.ready(&args.set)?;
     if args.dry_run {
-        let planned = plan(context, &parcel).await.map_err(|failure| file.place(failure))?;
+        let planned = plan(context, &ready.parcel).await.map_err(|failure| file.place(failure, &args.set))?;
         return show_plan(context, &planned);
     }
-    let submitted = send(context, &parcel).await.map_err(|failure| file.place(failure))?;
-    let tasks = spec.roles.values().map(|role| role.tasks.unwrap_or(1)).sum();
-    finish(context, submitted, if args.follow { After::Follow { tasks, apart: false } } else { After::Leave }).await
+    let submitted = send(context, &ready.parcel).await.map_err(|failure| file.place(failure, &args.set))?;
+    let after = if args.follow { After::Follow { tasks: ready.tasks, apart: false } } else { After::Leave };
+    finish(context, submitted, after).await
 }
 
 /// What follows a submission.
@@ -65,7 +66,10 @@ pub async fn finish(context: &Context, submitted: Submitted, after: After) -> Re
     let manner = Manner { apart, ..Manner::now(tasks > 1, false) };
     let mut screen = Screen::new(manner, Only::default(), context.json);
     let wish = Wish { job: submitted.id, logs: true, ..Wish::default() };
-    let ended = watch(context, &wish, &mut screen).await.map_err(|failure| goes_on(failure, &label))?;
+    let ended = match watch(context, &wish, &mut screen).await {
+        Ok(ended) => ended,
+        Err(failure) => return goes_on(failure, &label),
+    };
     if !context.json {
         say_end(&ended);
     }
@@ -73,71 +77,16 @@ pub async fn finish(context: &Context, submitted: Submitted, after: After) -> Re
 }
 
 /// Whoever stops watching is told that the job does not stop.
-fn goes_on(failure: Failure, label: &str) -> Failure {
+fn goes_on(failure: Failure, label: &str) -> Result<Exit, Failure> {
+    let again = format!("`trainmaster logs -f {label}` follows it again");
     match failure.exit {
-        Exit::Interrupted => Failure::new(Exit::Interrupted, "interrupted", format!("no longer following {label}; the job goes on"))
-            .hint(format!("`trainmaster logs -f {label}` follows it again, `trainmaster stop {label}` stops it")),
-        Exit::Away => failure.hint(format!("{label} was submitted and goes on; `trainmaster logs -f {label}` follows it again")),
-        Exit::Done | Exit::JobFailed | Exit::You | Exit::Us => failure,
-    }
-}
-
-/// A job file and where it came from.
-struct JobFile {
-    name: String,
-    text: String,
-    /// What relative paths in it are relative to.
-    base: PathBuf,
-}
-
-impl JobFile {
-    fn read(path: &Path) -> Result<Self, Failure> {
-        let cannot = |error: std::io::Error| Failure::usage(format!("{} cannot be read: {error}", path.display()));
-        if path == Path::new("-") {
-            let text = std::io::read_to_string(std::io::stdin()).map_err(cannot)?;
-            let base = std::env::current_dir().map_err(cannot)?;
-            return Ok(Self { name: "standard input".into(), text, base });
+        Exit::Interrupted => {
+            output::note(&format!("{label} goes on; {again}, `trainmaster stop {label}` stops it"));
+            Ok(Exit::Interrupted)
         }
-        let text = std::fs::read_to_string(path).map_err(cannot)?;
-        let whole = path.canonicalize().map_err(cannot)?;
-        let base = whole.parent().unwrap_or(Path::new("/")).to_owned();
-        Ok(Self { name: path.display().to_string(), text, base })
+        Exit::Away => Err(failure.hint(format!("{label} was submitted and goes on; {again}"))),
+        Exit::Done | Exit::JobFailed | Exit::You | Exit::Us => Err(failure),
     }
-
-    /// The spec and what is sent for it: the file as it is where nothing in it had to be changed.
-    fn parcel(&self, settings: &[Setting]) -> Result<(JobSpec, Parcel), Failure> {
-        let written = model::spec::read(&self.text).map_err(|problems| Failure::bad_file(&self.name, problems))?;
-        let mut spec = written.clone();
-        spec.code = spec.code.map(|path| absolute(&self.base, &path));
-        spec.input = spec.input.map(|path| absolute(&self.base, &path));
-        if settings.is_empty() && spec == written {
-            let parcel = Parcel { text: self.text.clone().into(), content_type: "application/yaml" };
-            return Ok((spec, parcel));
-        }
-        let (spec, value) = changed(&spec, settings)?;
-        Ok((spec, Parcel::json(&value)?))
-    }
-
-    fn place(&self, mut failure: Failure) -> Failure {
-        failure.file = Some(self.name.clone());
-        failure
-    }
-}
-
-fn absolute(base: &Path, path: &str) -> String {
-    base.join(path).components().collect::<PathBuf>().to_string_lossy().into_owned()
-}
-
-/// The spec with the settings applied, read again as a spec so that a bad setting is found here.
-pub fn changed(spec: &JobSpec, settings: &[Setting]) -> Result<(JobSpec, Value), Failure> {
-    let mut value = serde_json::to_value(spec).map_err(|error| Failure::usage(error.to_string()))?;
-    apply(&mut value, settings)?;
-    let spec = model::spec::read(&value.to_string()).map_err(|mut problems| {
-        // Places in text that the person never saw would mislead.
-        problems.iter_mut().for_each(|problem| problem.line = 0);
-        Failure::bad_file("the changed spec", problems)
-    })?;
-    Ok((spec, value))
 }
 
 fn show_plan(context: &Context, planned: &Value) -> Result<Exit, Failure> {
@@ -146,11 +95,11 @@ fn show_plan(context: &Context, planned: &Value) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let plan: Plan = read_answer(planned.to_string().as_bytes())?;
-    output::text(&plan_text(&plan))?;
+    output::text(&plan_text(&plan, output::width()))?;
     Ok(Exit::Done)
 }
 
-fn plan_text(plan: &Plan) -> String {
+fn plan_text(plan: &Plan, width: Option<usize>) -> String {
     let mut table = Table::new(["ROLE", "TASKS", "EACH", "PORTS", "COMMAND"]);
     for role in &plan.roles {
         let ports: Vec<String> = role.ports.iter().map(|(label, count)| format!("{label}×{count}")).collect();
@@ -164,9 +113,30 @@ fn plan_text(plan: &Plan) -> String {
         ]);
     }
     let head = format!("{}: {} tasks, priority {}, {} retries\n", plan.name, plan.task_count(), plan.priority, plan.retries);
-    head + &table.render(output::width(), "COMMAND")
+    head + &table.render(width, "COMMAND")
 }
 
-pub fn spec_path(job: &str) -> String {
-    job_path(job, "/spec")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_told_role_by_role() {
+        let text = "name: digits\nretries: 2\nroles:\n  ps: {command: serve}\n  worker: {tasks: 2, cpus: 0.5, memory: 1GiB, ports: [grpc], command: [python3, train.py]}\n";
+        let (_, plan) = model::plan::from_text(text, &model::plan::HouseRules::default()).unwrap();
+        insta::assert_snapshot!(anstream::adapter::strip_str(&plan_text(&plan, None)).to_string(), @"
+        digits: 3 tasks, priority 0, 2 retries
+        ROLE    TASKS  EACH           PORTS   COMMAND
+        ps      1      1 CPU, 1GiB    -       /bin/sh -c serve
+        worker  2      0.5 CPU, 1GiB  grpc×1  python3 train.py
+        ");
+    }
+
+    #[test]
+    fn whoever_loses_sight_of_a_job_learns_that_it_goes_on() {
+        assert_eq!(goes_on(Failure::new(Exit::Interrupted, "interrupted", "x"), "digits@3").unwrap().code(), 130);
+        let away = goes_on(Failure::away("gone"), "digits@3").unwrap_err();
+        assert_eq!((away.exit.code(), away.body.message.as_str()), (4, "gone"));
+        assert_eq!(away.body.hint.unwrap(), "digits@3 was submitted and goes on; `trainmaster logs -f digits@3` follows it again");
+    }
 }

@@ -14,8 +14,10 @@ use super::{
     failure::{Exit, Failure},
     follow::{News, Wish, follow},
     output::{self, Progress},
+    people::label,
     printer::{Manner, Printer},
     style,
+    terminal::plain,
 };
 
 /// What part of the logs is wanted; the rest is passed over.
@@ -70,16 +72,17 @@ impl Screen {
     }
 
     fn state(&mut self, job: &JobSummary) {
+        if self.attempt != 0 && job.attempt > self.attempt {
+            self.progress.clear();
+            output::aside(&format!("attempt {} begins: {}", job.attempt, plain(&job.reason)));
+        }
+        self.attempt = job.attempt;
         match job.state {
             JobState::Queued | JobState::Starting | JobState::Stopping | JobState::Finishing | JobState::Unknown => {
-                self.progress.say(&format!("{}@{} is {}: {}", job.name, job.version, job.state.text(), job.reason));
+                self.progress.say(&how_it_fares(job));
             }
             JobState::Running | JobState::Succeeded | JobState::Failed | JobState::Stopped => self.progress.clear(),
         }
-        if self.attempt != 0 && job.attempt > self.attempt {
-            output::aside(&format!("attempt {} begins: {}", job.attempt, job.reason));
-        }
-        self.attempt = job.attempt;
     }
 
     fn end(&mut self, job: &JobSummary) -> Result<(), Failure> {
@@ -128,11 +131,45 @@ pub fn say_end(job: &JobSummary) {
     }
 }
 
+/// `digits@3 is queued: needs 4 CPU, 2 are free`.
+pub fn how_it_fares(job: &JobSummary) -> String {
+    let reason = if job.reason.is_empty() { String::new() } else { format!(": {}", job.reason) };
+    format!("{} is {}{reason}", label(job), job.state.text())
+}
+
 fn end_words(job: &JobSummary) -> String {
-    let label = format!("{}@{}", job.name, job.version);
     let state = style::paint(style::job(job.state), job.state.text());
     let took = job.started_at_ms.zip(job.ended_at_ms).map(|(start, end)| show_duration_ms(end.saturating_sub(start)));
     let took = took.map_or(String::new(), |took| format!(" after {took}"));
-    let reason = if job.reason.is_empty() { String::new() } else { format!(": {}", super::terminal::plain(&job.reason)) };
-    format!("{label} {state}{took}{reason}")
+    let reason = if job.reason.is_empty() { String::new() } else { format!(": {}", plain(&job.reason)) };
+    format!("{} {state}{took}{reason}", label(job))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::fake::job;
+
+    #[test]
+    fn an_end_is_told_in_one_line() {
+        let words = |state| anstream::adapter::strip_str(&end_words(&job("digits", state))).to_string();
+        assert_eq!(words(JobState::Succeeded), "digits@3 succeeded after 1.5s: because");
+        assert_eq!(words(JobState::Failed), "digits@3 failed after 1.5s: because");
+        let never = JobSummary { started_at_ms: None, reason: String::new(), ..job("digits", JobState::Stopped) };
+        assert_eq!(anstream::adapter::strip_str(&end_words(&never)).to_string(), "digits@3 stopped");
+    }
+
+    #[test]
+    fn only_a_success_is_a_success() {
+        assert_eq!(exit_of(&job("a", JobState::Succeeded)), Exit::Done);
+        assert_eq!(exit_of(&job("a", JobState::Failed)), Exit::JobFailed);
+        assert_eq!(exit_of(&job("a", JobState::Stopped)), Exit::JobFailed);
+        assert_eq!(exit_of(&job("a", JobState::Unknown)), Exit::Us);
+    }
+
+    #[test]
+    fn one_line_of_json_says_what_it_is() {
+        let end = serde_json::to_string(&Told::End(&job("a", JobState::Failed))).unwrap();
+        assert!(end.starts_with(r#"{"end":{"id":"job-"#), "{end}");
+    }
 }
