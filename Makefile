@@ -23,6 +23,7 @@ demo: setup-build setup-python ## Start a server, train digits on it with three 
 	@scripts/demo.sh
 
 test: check ## Every check and every test
+	cd bench && python3 -m unittest -q
 	cargo test --workspace
 
 check: setup-build ## Formatting, clippy with warnings denied, types; and that scripts and examples parse

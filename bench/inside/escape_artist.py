@@ -12,6 +12,9 @@ import sys
 import time
 
 
+DEAF_SLEEP = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(3600)"
+
+
 def stay():
     while True:
         time.sleep(3600)
@@ -93,7 +96,7 @@ def frozen():
 
 def stripped():
     """Without its environment, under another name, in a session of its own."""
-    child(lambda: (os.setsid(), os.execve("/bin/sh", ["sh", "-c", f"sleep 3600; : {MARKER}"], {})))
+    child(lambda: (os.setsid(), os.execve(sys.executable, ["innocent", "-c", DEAF_SLEEP, MARKER], {})))
 
 
 def runner():
@@ -125,7 +128,7 @@ def deep():
 
 def own_namespace():
     """A process namespace of its own, where the kernel grants one."""
-    child(lambda: os.execvp("unshare", ["unshare", "--user", "--pid", "--fork", "sh", "-c", f"trap '' TERM; sleep 3600; : {MARKER}"]))
+    child(lambda: os.execvp("unshare", ["unshare", "--user", "--pid", "--fork", sys.executable, "-c", DEAF_SLEEP, MARKER]))
 
 
 KINDS = [plain, double_fork, own_session, daemon, nohup, deaf, own_group, reborn, zombies, frozen, stripped, runner, wide, deep, own_namespace]
