@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use hyper::{Method, Request, Response, StatusCode, body::Incoming, header};
+use hyper::{Method, Request, Response, StatusCode, body::Incoming, client::conn::http1::SendRequest, header};
 use hyper_util::rt::TokioIo;
 use model::wire::ErrorBody;
 use tokio::net::TcpStream;
@@ -57,6 +57,36 @@ impl<'a> Call<'a> {
     }
 }
 
+/// A line to the server, for one call.
+pub struct Connection<'a> {
+    client: &'a Client,
+    sender: SendRequest<Full<Bytes>>,
+}
+
+impl Connection<'_> {
+    /// Sends a call and reads the whole answer.
+    pub async fn call(self, call: Call<'_>) -> Result<Bytes, ClientError> {
+        let client = self.client;
+        let answer = self.open(call).await?;
+        client.whole_body(answer).await
+    }
+
+    /// Sends a call and leaves the answer's body to be read as it comes.
+    pub async fn open(mut self, call: Call<'_>) -> Result<Response<Incoming>, ClientError> {
+        let mut request = Request::builder()
+            .method(call.method)
+            .uri(call.path)
+            .header(header::HOST, &self.client.authority)
+            .header(header::AUTHORIZATION, format!("Bearer {}", self.client.token));
+        for (name, value) in call.headers {
+            request = request.header(name, value);
+        }
+        let request = request.body(Full::new(call.body)).map_err(|error| self.client.away(&error.to_string()))?;
+        let answer = self.sender.send_request(request).await.map_err(|error| self.client.away(&error.to_string()))?;
+        if answer.status().is_success() { Ok(answer) } else { Err(self.client.refused(answer).await) }
+    }
+}
+
 impl Client {
     pub fn new(url: &str, token: impl Into<String>) -> Result<Self, ClientError> {
         let authority = url.strip_prefix("http://").map(|rest| rest.trim_end_matches('/'));
@@ -76,25 +106,21 @@ impl Client {
 
     /// Sends a call and leaves the answer's body to be read as it comes.
     pub async fn open(&self, call: Call<'_>) -> Result<Response<Incoming>, ClientError> {
+        self.connect().await?.open(call).await
+    }
+
+    /// Opens the line and sends nothing yet, for callers to whom "nobody was there" and "the line was
+    /// cut while I spoke" are different news.
+    pub async fn connect(&self) -> Result<Connection<'_>, ClientError> {
         let stream = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(&self.authority))
             .await
             .map_err(|_| self.away("no answer to the connection"))?
             .map_err(|error| self.away(&error.to_string()))?;
         stream.set_nodelay(true).map_err(|error| self.away(&error.to_string()))?;
-        let (mut sender, connection) =
+        let (sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|error| self.away(&error.to_string()))?;
         tokio::spawn(connection);
-        let mut request = Request::builder()
-            .method(call.method)
-            .uri(call.path)
-            .header(header::HOST, &self.authority)
-            .header(header::AUTHORIZATION, format!("Bearer {}", self.token));
-        for (name, value) in call.headers {
-            request = request.header(name, value);
-        }
-        let request = request.body(Full::new(call.body)).map_err(|error| self.away(&error.to_string()))?;
-        let answer = sender.send_request(request).await.map_err(|error| self.away(&error.to_string()))?;
-        if answer.status().is_success() { Ok(answer) } else { Err(self.refused(answer).await) }
+        Ok(Connection { client: self, sender })
     }
 
     async fn whole_body(&self, answer: Response<Incoming>) -> Result<Bytes, ClientError> {

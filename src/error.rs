@@ -1,1 +1,150 @@
-//! stub
+//! Everything that can go wrong where a person waits for an answer from the API.
+
+use axum::{
+    Json,
+    http::{HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use model::{
+    ids::JobId,
+    job::{JobEvent, JobState},
+    spec::Problem,
+    wire::ErrorBody,
+};
+
+use crate::store::StoreError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("there is no job `{0}`")]
+    NoSuchJob(String),
+    #[error("job {0} has no task `{1}`")]
+    NoSuchTask(String, String),
+    #[error("there is no node `{0}`")]
+    NoSuchNode(String),
+    #[error("there is no run `{0}`")]
+    NoSuchRun(String),
+    #[error("there is nothing at {0}")]
+    NoSuchRoute(String),
+    #[error("{0} does not take this method")]
+    WrongMethod(String),
+    #[error("job {job} is {} and cannot take {event:?}", .state.text())]
+    Refused { job: JobId, state: JobState, event: JobEvent },
+    #[error("job {job} is {} and can only be deleted once it is over", .state.text())]
+    NotOver { job: JobId, state: JobState },
+    #[error("the job changed while this was being done to it")]
+    Changed,
+    #[error("the job file has {}", counted(.0.len()))]
+    BadSpec(Vec<Problem>),
+    #[error("{name} = `{value}` is not {wanted}")]
+    BadValue { name: &'static str, value: String, wanted: String },
+    #[error("idempotency key `{0}` was used for another job file")]
+    KeyReused(String),
+    #[error("the request carries no token that is known here")]
+    NoToken,
+    #[error("this token may not do that")]
+    Forbidden,
+    #[error("`{0}` is not a name of this server")]
+    WrongHost(String),
+    #[error("requests from pages of `{0}` are not taken")]
+    WrongOrigin(String),
+    #[error("the body is larger than {most_bytes} bytes")]
+    TooLarge { most_bytes: usize },
+    #[error("the run is over, or belongs to an earlier attempt")]
+    StaleRun,
+    #[error("the server has {length} bytes of it")]
+    WrongOffset { length: u64 },
+    #[error("no room is left on the disk that holds the database")]
+    DiskFull,
+    #[error("the database is busy")]
+    Busy,
+    #[error("{0}")]
+    Internal(String),
+}
+
+fn counted(problems: usize) -> String {
+    if problems == 1 { "a problem".into() } else { format!("{problems} problems") }
+}
+
+impl Error {
+    /// How the error shows itself: status for machines, code for scripts, hint for people.
+    /// One match, so a new variant cannot forget any of the three.
+    fn face(&self) -> (StatusCode, &'static str, Option<String>) {
+        use StatusCode as S;
+        let hint = |text: &str| Some(text.to_owned());
+        match self {
+            Error::NoSuchJob(_) => (S::NOT_FOUND, "no_such_job", hint("`trainmaster list --all` shows the jobs there are")),
+            Error::NoSuchTask(job, _) => (S::NOT_FOUND, "no_such_task", Some(format!("`trainmaster show {job}` shows its tasks"))),
+            Error::NoSuchNode(_) => (S::NOT_FOUND, "no_such_node", hint("`trainmaster nodes` shows the nodes there are")),
+            Error::NoSuchRun(_) => (S::NOT_FOUND, "no_such_run", None),
+            Error::NoSuchRoute(_) => (S::NOT_FOUND, "no_such_route", hint("the routes are listed at /api/v1/openapi.json")),
+            Error::WrongMethod(_) => (S::METHOD_NOT_ALLOWED, "wrong_method", hint("the routes are listed at /api/v1/openapi.json")),
+            Error::Refused { state, .. } if state.is_over() => {
+                (S::CONFLICT, "already_over", hint("submit it again with `trainmaster rerun`"))
+            }
+            Error::Refused { .. } => (S::CONFLICT, "refused", None),
+            Error::NotOver { .. } => (S::CONFLICT, "not_over", hint("stop it first with `trainmaster stop`, or use `delete --stop`")),
+            Error::Changed => (S::CONFLICT, "changed", hint("look at it again with `trainmaster show`, then repeat")),
+            Error::BadSpec(problems) => (S::UNPROCESSABLE_ENTITY, "bad_spec", problems.first().map(|it| format!("start with {it}"))),
+            Error::BadValue { .. } => (S::BAD_REQUEST, "bad_value", None),
+            Error::KeyReused(_) => (S::CONFLICT, "key_reused", hint("use a new key for a new job")),
+            Error::NoToken => (S::UNAUTHORIZED, "no_token", hint("send `Authorization: Bearer …`, or run `trainmaster login`")),
+            Error::Forbidden => (S::FORBIDDEN, "forbidden", hint("ask an administrator")),
+            Error::WrongHost(_) => {
+                (S::MISDIRECTED_REQUEST, "wrong_host", hint("start the server with `--allow-host` if this name is meant to be its own"))
+            }
+            Error::WrongOrigin(_) => (S::FORBIDDEN, "wrong_origin", None),
+            Error::TooLarge { .. } => (S::PAYLOAD_TOO_LARGE, "too_large", None),
+            Error::StaleRun => (S::GONE, "stale_run", None),
+            Error::WrongOffset { .. } => (S::CONFLICT, "wrong_offset", None),
+            Error::DiskFull => (S::INSUFFICIENT_STORAGE, "disk_full", hint("free some space and try again; running tasks go on")),
+            Error::Busy => (S::SERVICE_UNAVAILABLE, "busy", hint("try again in a moment")),
+            Error::Internal(_) => (S::INTERNAL_SERVER_ERROR, "internal", hint("the server's own log says more")),
+        }
+    }
+}
+
+impl Error {
+    /// What some answers carry for the machine that reads them.
+    fn header(&self) -> Option<(HeaderName, HeaderValue)> {
+        if let Error::WrongOffset { length } = self {
+            Some((HeaderName::from_static("x-length"), HeaderValue::from(*length)))
+        } else if let Error::Busy = self {
+            Some((header::RETRY_AFTER, HeaderValue::from_static("1")))
+        } else if let Error::NoToken = self {
+            Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")))
+        } else {
+            None
+        }
+    }
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let (status, code, hint) = self.face();
+        let mut message = self.to_string();
+        if status == StatusCode::INTERNAL_SERVER_ERROR {
+            // The one place an API failure is logged; a caller's own mistake is not our log line.
+            tracing::error!(code, "request failed: {message}");
+            message = "something went wrong on our side".into();
+        }
+        let problems = if let Error::BadSpec(problems) = &self { problems.iter().map(Into::into).collect() } else { Vec::new() };
+        let mut response = (status, Json(ErrorBody { code: code.into(), message, hint, problems })).into_response();
+        if let Some((name, value)) = self.header() {
+            response.headers_mut().insert(name, value);
+        }
+        response
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Busy => Error::Busy,
+            StoreError::Full => Error::DiskFull,
+            StoreError::Broken(_) | StoreError::Sql(_) | StoreError::Unreadable { .. } | StoreError::Panicked => {
+                Error::Internal(error.to_string())
+            }
+        }
+    }
+}

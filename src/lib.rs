@@ -8,6 +8,8 @@ pub mod control;
 pub mod crash;
 pub mod engine;
 pub mod error;
+pub mod run_token;
+pub mod rundir;
 pub mod server;
 pub mod store;
 pub mod supervisor;

@@ -18,8 +18,8 @@ pub enum Verdict {
 /// Says whether the job is decided by the tasks that have ended, given in the order of their endings.
 ///
 /// The first policy that is met decides, and later endings change nothing: whoever reads the same
-/// endings again comes to the same verdict, so it need not be stored.
-/// A task we stopped ourselves counts neither way.
+/// endings again comes to the same verdict, so it need not be stored. The tasks we stop come after the
+/// decision; one that was stopped before it was stopped by someone else, and is no success.
 pub fn verdict(roles: &[RolePlan], ended: &[(RoleName, TaskState)]) -> Verdict {
     let mut counts: BTreeMap<&RoleName, Counts> = BTreeMap::new();
     for (position, (name, state)) in ended.iter().enumerate() {
@@ -50,8 +50,8 @@ impl Counts {
         self.ended += 1;
         match state {
             TaskState::Succeeded => self.succeeded += 1,
-            TaskState::Failed | TaskState::Unknown => self.failed += 1,
-            TaskState::Stopped | TaskState::Starting | TaskState::Running => {}
+            TaskState::Failed | TaskState::Unknown | TaskState::Stopped => self.failed += 1,
+            TaskState::Starting | TaskState::Running => {}
         }
     }
 }
@@ -147,5 +147,11 @@ mod tests {
     fn an_unknown_ending_is_no_success() {
         let roles = [role("worker", 1, NOT_GIVEN)];
         assert_eq!(said(&roles, "worker?"), "Failed by Some(0): 1 of 1 worker tasks failed; 1 decide");
+    }
+
+    #[test]
+    fn a_task_that_someone_else_stopped_is_no_success() {
+        let roles = [role("worker", 2, NOT_GIVEN)];
+        assert_eq!(said(&roles, "worker+ worker!"), "Failed by Some(1): 1 of 2 worker tasks failed; 1 decide");
     }
 }

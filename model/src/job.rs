@@ -132,7 +132,17 @@ mod tests {
         };
         let table: String = JobState::SPELLED.iter().map(|(state, _)| row(*state)).collect();
         //         placed     all up     decided    stop asked all gone… …failed    try again  lost sight seen again
-        insta::assert_snapshot!(table, @"");
+        insta::assert_snapshot!(table, @"
+        queued     starting   -          -          stopped    -          -          -          -          -
+        starting   -          running    finishing  stopping   succeeded  failed     queued     unknown    -
+        running    -          -          finishing  stopping   succeeded  failed     queued     unknown    -
+        finishing  -          -          -          stopping   succeeded  failed     queued     unknown    -
+        stopping   -          -          -          stopping   stopped    stopped    stopped    stopping   stopping
+        unknown    -          -          finishing  stopping   succeeded  failed     queued     -          running
+        succeeded  -          -          -          -          -          -          -          -          -
+        failed     -          -          -          -          -          -          -          -          -
+        stopped    -          -          -          -          -          -          -          -          -
+        ");
     }
 
     #[test]

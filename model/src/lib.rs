@@ -4,6 +4,7 @@
 pub mod completion;
 pub mod ids;
 pub mod job;
+pub mod judge;
 pub mod located;
 pub mod logs;
 pub mod order;

@@ -1,1 +1,305 @@
-//! YAML and JSON as a tree that knows line and column.
+//! YAML and JSON text as a tree that remembers where everything stood.
+//!
+//! Job files come from strangers, so whatever makes YAML surprising or costly is refused with a
+//! reason: aliases, tags, duplicate keys, several documents, hidden characters, deep or endless trees.
+
+use std::collections::BTreeMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span};
+
+use crate::spec::{Problem, shown};
+
+pub const TEXT_BYTES_MAX: usize = 1 << 20;
+pub const DEPTH_MAX: usize = 32;
+pub const NODES_MAX: usize = 20_000;
+
+/// Both count from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub line: u32,
+    pub column: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    pub place: Place,
+    pub value: Value,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Scalar(Scalar),
+    List(Vec<Node>),
+    Map(Vec<Entry>),
+    /// Something we do not take, such as an alias. It has been told already, so nobody tells it again.
+    Refused,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub key: String,
+    pub key_place: Place,
+    pub value: Node,
+}
+
+/// The text as it was written, and whether it stood without quotes: `1.10` is a number, `"1.10"` is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scalar {
+    pub text: String,
+    pub plain: bool,
+}
+
+/// What a scalar means by the core schema of YAML 1.2.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    Null,
+    Bool(bool),
+    /// Whole numbers beyond 128 bits are told as floats.
+    Int(i128),
+    Float(f64),
+    Text,
+}
+
+impl Scalar {
+    pub fn kind(&self) -> Kind {
+        if !self.plain {
+            return Kind::Text;
+        }
+        match self.text.as_str() {
+            "" | "~" | "null" | "Null" | "NULL" => Kind::Null,
+            "true" | "True" | "TRUE" => Kind::Bool(true),
+            "false" | "False" | "FALSE" => Kind::Bool(false),
+            text => int(text).map(Kind::Int).or_else(|| float(text).map(Kind::Float)).unwrap_or(Kind::Text),
+        }
+    }
+}
+
+fn int(text: &str) -> Option<i128> {
+    if let Some(octal) = text.strip_prefix("0o") {
+        return digits_only(octal, 8).then(|| i128::from_str_radix(octal, 8).ok())?;
+    }
+    if let Some(hex) = text.strip_prefix("0x") {
+        return digits_only(hex, 16).then(|| i128::from_str_radix(hex, 16).ok())?;
+    }
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    digits_only(digits, 10).then(|| text.parse().ok())?
+}
+
+fn digits_only(text: &str, radix: u32) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_digit(radix))
+}
+
+fn float(text: &str) -> Option<f64> {
+    let (negative, bare) = match text.strip_prefix('-') {
+        Some(bare) => (true, bare),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let magnitude = match bare {
+        ".inf" | ".Inf" | ".INF" => f64::INFINITY,
+        ".nan" | ".NaN" | ".NAN" if bare == text => f64::NAN,
+        // Rust reads `inf` and `infinity` as numbers too; YAML does not.
+        _ if bare.starts_with(|c: char| c.is_ascii_digit() || c == '.') && bare.contains(|c: char| c.is_ascii_digit()) => {
+            bare.parse().ok()?
+        }
+        _ => return None,
+    };
+    Some(if negative { -magnitude } else { magnitude })
+}
+
+/// What was read, and everything that was wrong with it. Without a root nothing could be made of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    pub root: Option<Node>,
+    pub problems: Vec<Problem>,
+}
+
+pub fn parse(text: &str) -> Parsed {
+    if let Err(problem) = check_text(text) {
+        return Parsed { root: None, problems: vec![problem] };
+    }
+    let mut builder = Builder::default();
+    match builder.build(text) {
+        Ok(root) => Parsed { root, problems: builder.problems },
+        Err(problem) => {
+            builder.problems.push(*problem);
+            Parsed { root: None, problems: builder.problems }
+        }
+    }
+}
+
+fn check_text(text: &str) -> Result<(), Problem> {
+    if text.len() > TEXT_BYTES_MAX {
+        let message = format!("the file has {} bytes; the most is {TEXT_BYTES_MAX}", text.len());
+        return Err(
+            Problem::new("", message).hint("keep code and data in files of their own and give their directory as `code` or `input`")
+        );
+    }
+    let Some((at, bad)) = text.char_indices().find(|(_, c)| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{85}')) else {
+        return Ok(());
+    };
+    let before = &text[..at];
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = before.matches('\n').count() + 1;
+    let place = place(line, before[line_start..].chars().count() + 1);
+    let problem = Problem::new("", format!("has the control character {}", bad.escape_unicode())).at(place);
+    Err(problem.hint("remove it; is this a text file in UTF-8?"))
+}
+
+fn place(line: usize, column: usize) -> Place {
+    let bounded = |number: usize| u32::try_from(number).unwrap_or(u32::MAX).max(1);
+    Place { line: bounded(line), column: bounded(column) }
+}
+
+fn start_of(span: Span) -> Place {
+    place(span.start.line(), span.start.col() + 1)
+}
+
+/// Lists and maps that have begun and not ended.
+enum Open {
+    List { place: Place, items: Vec<Node> },
+    Map { place: Place, entries: Vec<Entry>, key: Option<Key>, keys: BTreeMap<String, Place> },
+}
+
+/// A key that waits for its value. Without text it was refused, and its value is dropped with it.
+struct Key {
+    text: Option<String>,
+    place: Place,
+}
+
+#[derive(Default)]
+struct Builder {
+    open: Vec<Open>,
+    root: Option<Node>,
+    documents: usize,
+    nodes: usize,
+    problems: Vec<Problem>,
+}
+
+type Stop = Box<Problem>;
+
+impl Builder {
+    /// Reads on after whatever it can; the error is what made going on pointless.
+    fn build(&mut self, text: &str) -> Result<Option<Node>, Stop> {
+        let mut parser = Parser::new_from_str(text);
+        // Every event but a few uses up text, so this loop ends; the bound on nodes ends it much earlier.
+        while let Some(event) = parser.next_event() {
+            let (event, span) = event.map_err(|error| Box::new(syntax(&error)))?;
+            self.take(event, start_of(span))?;
+        }
+        Ok(self.root.take())
+    }
+
+    fn take(&mut self, event: Event<'_>, place: Place) -> Result<(), Stop> {
+        match event {
+            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
+            Event::DocumentStart(_) => self.document(place),
+            Event::Alias(_) => {
+                self.refuse(place, "an alias (`*name`) is not taken in job files", "write the value out");
+                self.put(Node { place, value: Value::Refused })
+            }
+            Event::Scalar(text, style, anchor, tag) => {
+                self.check_marks(place, anchor, tag.is_some());
+                if text.contains('\0') {
+                    self.refuse(place, "has a NUL character, which no program can be given", "remove it");
+                }
+                let scalar = Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain };
+                self.put(Node { place, value: Value::Scalar(scalar) })
+            }
+            Event::SequenceStart(anchor, tag) => {
+                self.check_marks(place, anchor, tag.is_some());
+                self.begin(place, Open::List { place, items: Vec::new() })
+            }
+            Event::MappingStart(anchor, tag) => {
+                self.check_marks(place, anchor, tag.is_some());
+                self.begin(place, Open::Map { place, entries: Vec::new(), key: None, keys: BTreeMap::new() })
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.end(),
+        }
+    }
+
+    fn refuse(&mut self, place: Place, message: &str, hint: &str) {
+        self.problems.push(Problem::new("", message).at(place).hint(hint));
+    }
+
+    fn check_marks(&mut self, place: Place, anchor: usize, tagged: bool) {
+        if anchor > 0 {
+            self.refuse(place, "an anchor (`&name`) is not taken in job files", "remove it and write the value out where it is used");
+        }
+        if tagged {
+            self.refuse(place, "a tag (`!name`) is not taken in job files", "remove it; put a value in quotes to make it text");
+        }
+    }
+
+    fn document(&mut self, place: Place) -> Result<(), Stop> {
+        self.documents += 1;
+        if self.documents == 1 {
+            return Ok(());
+        }
+        let problem = Problem::new("", "a second document begins here").at(place);
+        Err(Box::new(problem.hint("a job file describes one job; submit each file by itself")))
+    }
+
+    fn begin(&mut self, place: Place, opened: Open) -> Result<(), Stop> {
+        if self.open.len() >= DEPTH_MAX {
+            return Err(Box::new(Problem::new("", format!("is nested more than {DEPTH_MAX} levels deep")).at(place)));
+        }
+        self.open.push(opened);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), Stop> {
+        match self.open.pop() {
+            Some(Open::List { place, items }) => self.put(Node { place, value: Value::List(items) }),
+            Some(Open::Map { place, entries, .. }) => self.put(Node { place, value: Value::Map(entries) }),
+            None => Ok(()),
+        }
+    }
+
+    fn put(&mut self, node: Node) -> Result<(), Stop> {
+        self.nodes += 1;
+        if self.nodes > NODES_MAX {
+            return Err(Box::new(Problem::new("", format!("has more than {NODES_MAX} values")).at(node.place)));
+        }
+        match self.open.last_mut() {
+            None => self.root = Some(node),
+            Some(Open::List { items, .. }) => items.push(node),
+            Some(Open::Map { entries, key, keys, .. }) => match key.take() {
+                Some(Key { text: Some(key), place }) => entries.push(Entry { key, key_place: place, value: node }),
+                Some(Key { text: None, .. }) => {}
+                None => {
+                    let place = node.place;
+                    let text = take_key(node, keys).map_err(|problem| self.problems.push(problem)).ok();
+                    *key = Some(Key { text, place });
+                }
+            },
+        }
+        Ok(())
+    }
+}
+
+fn take_key(node: Node, before: &mut BTreeMap<String, Place>) -> Result<String, Problem> {
+    let refused = |message: String, hint: &str| Err(Problem::new("", message).at(node.place).hint(hint));
+    let Value::Scalar(scalar) = node.value else {
+        return refused("a key must be text, not a list, a map or an alias".into(), "write `name: value`");
+    };
+    let name = shown(&scalar.text);
+    if scalar.kind() != Kind::Text {
+        return refused(format!("the key {name} is not text"), "put it in quotes");
+    }
+    if scalar.text.chars().any(char::is_control) {
+        return refused(format!("the key {name} has a control character"), "remove it");
+    }
+    if let Some(Place { line, column }) = before.insert(scalar.text.clone(), node.place) {
+        return refused(format!("the key {name} is here a second time; the first is at line {line}, column {column}"), "keep one of them");
+    }
+    Ok(scalar.text)
+}
+
+fn syntax(error: &ScanError) -> Problem {
+    let marker = error.marker();
+    let problem = Problem::new("", format!("this is not YAML: {}", error.info())).at(place(marker.line(), marker.col() + 1));
+    if error.info().contains("tab") {
+        return problem.hint("indent with spaces, not tabs");
+    }
+    problem.hint("look at the indentation, the quotes and the brackets here and on the line before")
+}

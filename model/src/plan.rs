@@ -1,16 +1,20 @@
 //! The plan: the spec compiled, every default filled in and every string parsed. Nothing downstream
 //! looks at the spec again, and nothing downstream can fail because of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::{JobName, RoleName},
-    resources::Resources,
+    resources::{GIB, MIB, Resources},
+    spec::{self, JobSpec, Problem},
 };
 
 mod compile;
+mod role;
+mod show;
+
 pub use compile::compile;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,9 +69,57 @@ pub struct HouseRules {
     pub ports_max: u32,
 }
 
+impl Default for HouseRules {
+    fn default() -> Self {
+        Self {
+            tasks_max: 1000,
+            cpus_milli_default: 1000,
+            memory_bytes_default: GIB,
+            shared_memory_bytes_default: 64 * MIB,
+            stop_grace_ms_default: 30_000,
+            retries_max: 100,
+            ports_max: 64,
+        }
+    }
+}
+
+/// Job file text → spec and plan, or every problem of the file at once, each at its line and column.
+pub fn from_text(text: &str, house: &HouseRules) -> Result<(JobSpec, Plan), Vec<Problem>> {
+    let reading = spec::read_all(text);
+    let Some(spec) = reading.spec else { return Err(spec::in_order(reading.problems)) };
+    let mut problems = reading.problems;
+    let found = match compile(&spec, house) {
+        Ok(plan) if problems.is_empty() => return Ok((spec, plan)),
+        Ok(_) => Vec::new(),
+        Err(found) => found,
+    };
+    // What could not be read was left out of the spec, so the plan misses it; that is no second problem.
+    let new: Vec<Problem> = found.into_iter().filter(|it| !follows(it, &reading.left_out)).collect();
+    problems.extend(new.into_iter().map(|it| match reading.places.nearest(&it.path) {
+        Some(place) => it.at(place),
+        None => it,
+    }));
+    Err(spec::in_order(problems))
+}
+
+/// Whether the problem is only there because something was left out: it is about that, a part of it, or counted by it.
+fn follows(problem: &Problem, left_out: &BTreeSet<String>) -> bool {
+    let counted = |path: &str| path.strip_suffix(".completion").is_some_and(|role| left_out.contains(&format!("{role}.tasks")));
+    spec::outward(&problem.path).any(|path| left_out.contains(path) || counted(path))
+}
+
 impl Plan {
     pub fn task_count(&self) -> u32 {
         self.roles.iter().map(|role| role.tasks).sum()
+    }
+
+    /// All its tasks together.
+    pub fn resources(&self) -> Resources {
+        let mut sum = Resources::default();
+        for role in &self.roles {
+            (0..role.tasks).for_each(|_| sum.add(&role.resources));
+        }
+        sum
     }
 
     pub fn role(&self, name: &RoleName) -> Option<&RolePlan> {

@@ -40,7 +40,7 @@ pub fn own(name: &JobName, version: u32, run: &RunKey, gang: &[Place]) -> BTreeM
 }
 
 /// A label as the tail of a variable's name: `http-api` → `HTTP_API`.
-fn variable_name(label: &str) -> String {
+pub(crate) fn variable_name(label: &str) -> String {
     label.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
 }
 
@@ -72,7 +72,15 @@ mod tests {
         let run = RunKey { job: JobId::new(1, &[0; 10]), task: "worker-1".parse().unwrap(), attempt: 2 };
         let env = own(&"digits".parse().unwrap(), 3, &run, &[place("ps", 0, 20001), place("worker", 0, 20002), place("worker", 1, 20003)]);
         let text: String = env.iter().map(|(key, value)| format!("{key}={value}\n")).collect();
-        insta::assert_snapshot!(text, @r#""#);
+        insta::assert_snapshot!(text, @r#"
+        TRAINMASTER_ATTEMPT=2
+        TRAINMASTER_CLUSTER={"ps":["127.0.0.1:20001"],"worker":["127.0.0.1:20002","127.0.0.1:20003"]}
+        TRAINMASTER_JOB=digits@3
+        TRAINMASTER_JOB_ID=job-00000000000170008000000000000000
+        TRAINMASTER_PORTS_GRPC=20003
+        TRAINMASTER_ROLE=worker
+        TRAINMASTER_TASK_INDEX=1
+        "#);
     }
 
     #[test]

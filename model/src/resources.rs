@@ -81,6 +81,13 @@ impl fmt::Display for Resources {
 #[derive(Clone, Copy)]
 pub struct Cpus(pub u64);
 
+impl Cpus {
+    /// To the nearest thousandth.
+    pub fn from_number(cpus: f64) -> Self {
+        Self((cpus * 1000.0).round() as u64)
+    }
+}
+
 impl fmt::Display for Cpus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_multiple_of(1000) { write!(f, "{}", self.0 / 1000) } else { write!(f, "{}", self.0 as f64 / 1000.0) }

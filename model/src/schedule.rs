@@ -1,11 +1,24 @@
 //! Placing: which waiting jobs start now, on which nodes, and why the others wait.
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::{JobId, NodeName, RoleName},
     resources::Resources,
 };
+
+mod amount;
+#[cfg(test)]
+mod examples;
+mod head;
+mod packing;
+mod reason;
+mod turn;
+
+use reason::Scene;
+use turn::{Outcome, Turn, Why};
 
 /// A job that waits, as much of it as placing needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,4 +78,29 @@ pub struct Assignment {
     pub node: NodeName,
     /// What it gets, with "any" accelerator replaced by the type it was given.
     pub amount: Resources,
+}
+
+/// Decides what to do with every waiting job, and answers in the order of placing: the highest priority
+/// first, then the oldest.
+///
+/// A gang starts whole or not at all. The first job that does not fit is the head, and behind it a job
+/// starts only if the head does not start later for it. The answer depends on nothing but the values
+/// given, whatever their order.
+pub fn place(queue: &[Waiting], nodes: &[Node], held: &[Held], now_ms: u64) -> Vec<Decision> {
+    let mut queue: Vec<&Waiting> = queue.iter().collect();
+    queue.sort_by_key(|waiting| (Reverse(waiting.priority), waiting.job));
+    let mut turn = Turn::new(&queue, nodes, held, now_ms);
+    let outcomes: Vec<Outcome> = (0..queue.len()).map(|rank| turn.decide(rank)).collect();
+    let scene = Scene::of(&turn);
+    let mut before = 0;
+    let mut decisions = Vec::with_capacity(queue.len());
+    for (rank, outcome) in outcomes.iter().enumerate() {
+        let what = match outcome {
+            Outcome::Start(shares) => What::Start(turn.assignments(rank, shares)),
+            Outcome::Wait(why) => What::Wait(scene.reason(&turn, rank, *why, before)),
+        };
+        before += usize::from(matches!(outcome, Outcome::Wait(Why::NoRoom | Why::BehindHead)));
+        decisions.push(Decision { job: queue[rank].job, what });
+    }
+    decisions
 }

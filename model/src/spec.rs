@@ -4,8 +4,27 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+mod problem;
 mod read;
-pub use read::{Problem, read};
+mod suggest;
+mod walk;
+
+pub use problem::Problem;
+pub(crate) use problem::{in_order, join, shown};
+pub use read::read;
+pub(crate) use read::read_all;
+pub(crate) use walk::outward;
+pub use walk::Places;
+
+/// Where everything in a job file stands, for problems that were found away from the file.
+pub fn places(text: &str) -> Places {
+    read_all(text).places
+}
+
+/// The JSON Schema of the job file, for editors.
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(JobSpec).to_value()
+}
 
 /// A training job, as YAML or JSON.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]

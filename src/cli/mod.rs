@@ -1,1 +1,155 @@
-//! stub
+//! The command line: one file per verb. It has no power the API does not give.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+pub mod completions;
+pub mod context;
+pub mod delete;
+pub mod doctor;
+pub mod duration;
+pub mod explain;
+pub mod failure;
+pub mod list;
+pub mod login;
+pub mod logs;
+pub mod nodes;
+pub mod rerun;
+pub mod run;
+pub mod schema;
+pub mod show;
+pub mod stop;
+pub mod submit;
+pub mod up;
+pub mod wait;
+
+mod chunks;
+#[cfg(test)]
+mod fake;
+mod follow;
+mod job_file;
+mod output;
+mod people;
+mod printer;
+mod retry;
+mod set;
+mod sse;
+mod style;
+mod submission;
+mod table;
+mod terminal;
+mod watch;
+
+use context::{Context, ServerArgs, Surroundings};
+use failure::{Exit, Failure};
+
+const EXIT_CODES: &str = "Exit codes: 0 done · 1 the job failed or was stopped · 2 the request was wrong · \
+3 the server had an error · 4 no server can be reached · 130 Ctrl-C";
+
+/// Runs model-training jobs: on this machine, and soon on Docker and Kubernetes
+#[derive(Debug, Parser)]
+#[command(name = "trainmaster", version, after_help = EXIT_CODES, propagate_version = true, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub server: ServerArgs,
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Start the server
+    Up(up::UpArgs),
+    /// Run a command as a job and follow it
+    Run(run::RunArgs),
+    /// Submit a job file
+    Submit(submit::SubmitArgs),
+    /// List jobs, newest first
+    #[command(visible_alias = "ls")]
+    List(list::ListArgs),
+    /// Show everything that is known of a job
+    Show(show::ShowArgs),
+    /// Show what a job's tasks have written
+    Logs(logs::LogsArgs),
+    /// Stop jobs, and wait until nothing of them runs
+    Stop(stop::StopArgs),
+    /// Submit a job again, as its next version
+    Rerun(rerun::RerunArgs),
+    /// Delete jobs that are over: names, files and records
+    Delete(delete::DeleteArgs),
+    /// Wait until jobs are over
+    Wait(wait::WaitArgs),
+    /// Say why a job is as it is: what it needs, what is free, what comes before it
+    Explain(explain::ExplainArgs),
+    /// Change how long a job may take
+    Duration(duration::DurationArgs),
+    /// Show the nodes: what is free, and who holds the rest
+    Nodes(nodes::NodesArgs),
+    /// Say what this machine can do for tasks, and whether a server answers
+    Doctor,
+    /// Keep a server's address and a token for the next calls
+    Login(login::LoginArgs),
+    /// Print the JSON Schema of the job file
+    Schema,
+    /// Print completions for a shell
+    Completions(completions::CompletionsArgs),
+}
+
+/// Does what was asked and answers how that went.
+pub fn main(cli: Cli) -> ExitCode {
+    let context = Context::new(cli.server, Surroundings::read());
+    let exit = perform(&context, cli.verb).unwrap_or_else(|failure| {
+        output::failure(&failure, context.json);
+        failure.exit
+    });
+    ExitCode::from(exit.code())
+}
+
+fn perform(context: &Context, verb: Verb) -> Result<Exit, Failure> {
+    match verb {
+        Verb::Up(args) => up::up(context, &args),
+        Verb::Schema => schema::schema(),
+        Verb::Completions(args) => completions::completions(&args),
+        Verb::Run(args) => ask(run::run(context, &args)),
+        Verb::Submit(args) => ask(submit::submit(context, &args)),
+        Verb::List(args) => ask(list::list(context, &args)),
+        Verb::Show(args) => ask(show::show(context, &args)),
+        Verb::Logs(args) => ask(logs::logs(context, &args)),
+        Verb::Stop(args) => ask(stop::stop(context, &args)),
+        Verb::Rerun(args) => ask(rerun::rerun(context, &args)),
+        Verb::Delete(args) => ask(delete::delete(context, &args)),
+        Verb::Wait(args) => ask(wait::wait(context, &args)),
+        Verb::Explain(args) => ask(explain::explain(context, &args)),
+        Verb::Duration(args) => ask(duration::duration(context, &args)),
+        Verb::Nodes(args) => ask(nodes::nodes(context, &args)),
+        Verb::Doctor => ask(doctor::doctor(context)),
+        Verb::Login(args) => ask(login::login(context, &args)),
+    }
+}
+
+/// A verb that talks to a server. One thread is enough for one question, and it starts sooner than two.
+fn ask(verb: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    be_quiet_when_the_reader_leaves();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::new(Exit::Us, "runtime", format!("cannot start: {error}")))?;
+    runtime.block_on(verb)
+}
+
+/// `trainmaster list | head` should end without a word, like every other program.
+fn be_quiet_when_the_reader_leaves() {
+    // SAFETY: no handler of ours is replaced, and no other thread runs yet.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

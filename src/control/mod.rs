@@ -1,1 +1,133 @@
-//! stub
+//! The loop that moves jobs: it settles what has ended, places what waits, and keeps what runs in
+//! step with what should. It is the only place where a job changes because time passed or something
+//! was seen. It keeps nothing in memory that a restart would miss.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use model::ids::JobId;
+use tokio::sync::Notify;
+
+use crate::{engine::Engine, store::Store};
+
+pub mod board;
+mod deadlines;
+mod placing;
+mod running;
+mod settling;
+mod sweeping;
+
+pub use board::Board;
+pub use placing::held;
+pub use running::order;
+
+/// How often everything is looked at, whether or not someone nudged.
+const SWEEP_EVERY: Duration = Duration::from_millis(500);
+const TROUBLE_PAUSE: Duration = Duration::from_secs(1);
+
+pub struct Control {
+    pub store: Store,
+    pub engine: Arc<dyn Engine>,
+    pub nudge: Nudge,
+    pub board: Board,
+    /// Where supervisors report to.
+    pub server_url: String,
+    pub run_key: crate::run_token::RunSecret,
+}
+
+/// Asks the loop to take its turn now.
+#[derive(Clone, Default)]
+pub struct Nudge(Arc<Nudged>);
+
+#[derive(Default)]
+struct Nudged {
+    bell: Notify,
+    asked: Mutex<Asked>,
+}
+
+/// What the next turn should look at besides the queue.
+#[derive(Default)]
+struct Asked {
+    jobs: BTreeSet<JobId>,
+    reconcile: bool,
+    sweep: bool,
+}
+
+impl Nudge {
+    /// The queue changed.
+    pub fn queue(&self) {
+        self.0.bell.notify_one();
+    }
+
+    /// Something about this job's runs changed.
+    pub fn job(&self, job: JobId) {
+        self.asked().jobs.insert(job);
+        self.0.bell.notify_one();
+    }
+
+    /// What should run changed: compare it with what does.
+    pub fn runs(&self) {
+        self.asked().reconcile = true;
+        self.0.bell.notify_one();
+    }
+
+    /// A job was deleted: erase what it left behind.
+    pub fn sweep(&self) {
+        self.asked().sweep = true;
+        self.0.bell.notify_one();
+    }
+
+    fn asked(&self) -> std::sync::MutexGuard<'_, Asked> {
+        self.0.asked.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Asked {
+        std::mem::take(&mut *self.asked())
+    }
+}
+
+impl Control {
+    /// Takes turns for ever. A turn that fails changes nothing it has not committed; the next one
+    /// reads the world anew.
+    pub async fn run(self) {
+        let mut deadlines = deadlines::Deadlines::default();
+        let mut sight = running::Sight::default();
+        let mut sweep = tokio::time::interval(SWEEP_EVERY);
+        sweep.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            let everything = tokio::select! {
+                biased;
+                _ = sweep.tick() => true,
+                () = self.nudge.0.bell.notified() => false,
+            };
+            let asked = self.nudge.take();
+            let turn = async {
+                if everything {
+                    self.board.set(self.engine.nodes().await?);
+                    deadlines.turn(&self).await?;
+                }
+                if everything || asked.reconcile {
+                    running::turn(&self, &mut sight).await?;
+                }
+                settling::turn(&self, if everything { None } else { Some(asked.jobs) }).await?;
+                placing::turn(&self, everything).await?;
+                if everything || asked.sweep {
+                    sweeping::turn(&self).await?;
+                }
+                anyhow::Ok(())
+            };
+            if let Err(error) = turn.await {
+                tracing::error!("a turn failed and will be taken again: {error:#}");
+                tokio::time::sleep(TROUBLE_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// The wall clock, for records that people read.
+pub fn now_ms() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |it| it.as_millis() as u64)
+}

@@ -8,7 +8,7 @@ use model::{
     schedule::Waiting,
 };
 
-use super::{Row, Sql, StoreError, Value, Written, events, quarantine, quarantine::Kind};
+use super::{Row, Sql, StoreError, Value, Written, events, quarantine, quarantine::Kind, runs};
 
 mod list;
 mod submit;
@@ -162,14 +162,18 @@ pub fn set_max_duration(sql: &Sql<'_>, id: JobId, most_ms: Option<u64>) -> Resul
 /// naming this id, so a late repeat of the same request is recognised and does not run it again. With
 /// the last version of a name, the name is free and begins at version 1 again.
 pub fn delete(sql: &Sql<'_>, id: JobId) -> Result<Written, StoreError> {
+    let is_over = sql.first("SELECT 1 FROM job WHERE id = $1 AND state IN ('succeeded', 'failed', 'stopped')", &[id.into()], |_| Ok(()))?;
+    if is_over.is_none() {
+        return Ok(Written::Stale);
+    }
+    runs::leave_behind(sql, id)?;
     let removed = sql.first(
-        "DELETE FROM job WHERE id = $1 AND state IN ('succeeded', 'failed', 'stopped') RETURNING owner, name",
+        "DELETE FROM job WHERE id = $1 RETURNING owner, name",
         &[id.into()],
         // A job that cannot be read can still be deleted; then only its name is not freed.
         |row| Ok(row.text("owner").ok().zip(row.text("name").ok())),
     )?;
-    let Some(whose) = removed else { return Ok(Written::Stale) };
-    if let Some((owner, name)) = whose {
+    if let Some((owner, name)) = removed.flatten() {
         free_name(sql, &owner, &name)?;
     }
     quarantine::forget_job(sql, &id.to_string())?;

@@ -19,7 +19,6 @@ pub struct NewRun {
     pub devices: BTreeMap<String, Vec<u32>>,
     pub ports: BTreeMap<String, Vec<u16>>,
     pub address: String,
-    pub token_hash: String,
     pub at_ms: u64,
 }
 
@@ -32,7 +31,6 @@ pub struct Run {
     pub devices: BTreeMap<String, Vec<u32>>,
     pub ports: BTreeMap<String, Vec<u16>>,
     pub address: String,
-    pub token_hash: String,
     pub placed_at_ms: u64,
     pub started_at_ms: Option<u64>,
     pub ended_at_ms: Option<u64>,
@@ -43,7 +41,7 @@ pub struct Run {
     pub missing: Vec<String>,
 }
 
-const COLUMNS: &str = "job, attempt, role, task_index, state, node, amount, devices, ports, address, token_hash, placed_at_ms, \
+const COLUMNS: &str = "job, attempt, role, task_index, state, node, amount, devices, ports, address, placed_at_ms, \
                        started_at_ms, ended_at_ms, pid, ending, end_order, missing";
 
 /// The run a statement is about, as its first four values.
@@ -58,12 +56,11 @@ pub fn insert(sql: &Sql<'_>, new: &NewRun) -> Result<(), StoreError> {
         Value::json(&new.devices),
         Value::json(&new.ports),
         (&new.address).into(),
-        (&new.token_hash).into(),
         new.at_ms.into(),
     ]);
     sql.execute(
-        "INSERT INTO run (job, attempt, role, task_index, state, node, amount, devices, ports, address, token_hash, placed_at_ms, missing)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, '[]')",
+        "INSERT INTO run (job, attempt, role, task_index, state, node, amount, devices, ports, address, placed_at_ms, missing)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, '[]')",
         &values,
     )?;
     Ok(())
@@ -128,6 +125,25 @@ pub fn ended(sql: &Sql<'_>, run: &RunKey, ending: &Ending, at_ms: u64) -> Result
     Ok(Written::from_rows(changed))
 }
 
+/// The runs of deleted jobs whose files are still there.
+pub fn leftovers(sql: &Sql<'_>) -> Result<Vec<RunKey>, StoreError> {
+    sql.query("SELECT run FROM leftover ORDER BY run LIMIT 1000", &[], |row| row.parsed("run"))
+}
+
+/// Notes that nothing of a deleted job's run is left.
+pub fn erased(sql: &Sql<'_>, run: &RunKey) -> Result<(), StoreError> {
+    sql.execute("DELETE FROM leftover WHERE run = $1", &[run.to_string().into()])?;
+    Ok(())
+}
+
+/// Remembers what a job that is about to be deleted leaves behind.
+pub fn leave_behind(sql: &Sql<'_>, job: JobId) -> Result<(), StoreError> {
+    for run in of_job(sql, job)? {
+        sql.execute("INSERT INTO leftover (run) VALUES ($1) ON CONFLICT (run) DO NOTHING", &[run.run.to_string().into()])?;
+    }
+    Ok(())
+}
+
 fn key(run: &RunKey) -> [Value; 4] {
     [run.job.into(), run.attempt.into(), run.task.role.as_str().into(), run.task.index.into()]
 }
@@ -142,7 +158,6 @@ fn read(row: &Row<'_>) -> Result<Run, StoreError> {
         devices: row.json("devices")?,
         ports: row.json("ports")?,
         address: row.text("address")?,
-        token_hash: row.text("token_hash")?,
         placed_at_ms: row.number("placed_at_ms")?,
         started_at_ms: row.maybe_number("started_at_ms")?,
         ended_at_ms: row.maybe_number("ended_at_ms")?,

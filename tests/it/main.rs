@@ -1,1 +1,14 @@
+//! The real binary, real processes, a fresh directory and port for every test.
 
+mod api;
+mod bad_input;
+mod delete;
+mod document;
+mod explain;
+mod house;
+mod local_engine;
+mod logs;
+mod restart;
+mod run;
+mod stop;
+mod tidy;

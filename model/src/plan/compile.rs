@@ -1,4 +1,189 @@
-//! stub
-pub fn compile(_spec: &crate::spec::JobSpec, _house: &super::HouseRules) -> Result<super::Plan, Vec<crate::spec::Problem>> {
-    Err(vec![])
+//! Spec → plan. Every default is filled in here, every string is parsed here, and every problem is
+//! collected before giving up: a person fixing a file should need one round trip.
+
+use std::collections::BTreeMap;
+
+use super::{HouseRules, Plan, RolePlan, role};
+use crate::{
+    ids::{JobName, RoleName},
+    resources::{parse_duration_ms, show_duration_ms},
+    spec::{JobSpec, Problem, join, shown},
+};
+
+const DESCRIPTION_CHARACTERS_MAX: usize = 4096;
+const TAGS_MAX: usize = 32;
+const TAG_CHARACTERS_MAX: usize = 64;
+const PATH_BYTES_MAX: usize = 4095;
+/// Ten years: beyond it someone slipped, and sums of times stay far from the edge of their numbers.
+const DURATION_MS_MAX: u64 = 3650 * 86_400_000;
+/// The kernel takes no longer single word of a command or environment.
+const WORD_BYTES_MAX: usize = 131_071;
+/// Our own variables; a person's must not pretend to be one.
+const RESERVED_PREFIX: &str = "TRAINMASTER_";
+
+/// The house's rules, and what is wrong so far.
+pub(super) struct Compile<'a> {
+    pub house: &'a HouseRules,
+    problems: Vec<Problem>,
+}
+
+impl Compile<'_> {
+    pub fn tell(&mut self, path: &str, message: impl Into<String>, hint: impl Into<String>) {
+        self.problems.push(Problem::new(path, message).hint(hint));
+    }
+}
+
+/// Problems have a path and no place: a spec need not come from a file. [`super::from_text`] adds the places.
+pub fn compile(spec: &JobSpec, house: &HouseRules) -> Result<Plan, Vec<Problem>> {
+    let mut c = Compile { house, problems: Vec::new() };
+    let name = job_name(&mut c, &spec.name);
+    let roles = roles(&mut c, spec);
+    let plan = Plan {
+        // Any name will do where the plan is thrown away because of it.
+        name: name.unwrap_or_else(|| JobName::parse("unnamed").expect("a good name")),
+        description: description(&mut c, spec.description.as_deref().unwrap_or_default()),
+        tags: tags(&mut c, &spec.tags),
+        priority: spec.priority.unwrap_or(0),
+        retries: retries(&mut c, spec.retries.unwrap_or(0)),
+        max_duration_ms: spec.max_duration.as_deref().map(|text| duration_ms(&mut c, "max_duration", text)),
+        stop_grace_ms: spec.stop_grace.as_deref().map_or(house.stop_grace_ms_default, |text| duration_ms(&mut c, "stop_grace", text)),
+        code: directory(&mut c, "code", spec.code.as_deref()),
+        input: directory(&mut c, "input", spec.input.as_deref()),
+        roles,
+    };
+    if c.problems.is_empty() { Ok(plan) } else { Err(c.problems) }
+}
+
+fn job_name(c: &mut Compile<'_>, text: &str) -> Option<JobName> {
+    let bad = |bad| c.tell("name", format!("{} {bad}", shown(text)), "write a name such as digits or bert-large.v2");
+    JobName::parse(text).map_err(bad).ok()
+}
+
+fn roles(c: &mut Compile<'_>, spec: &JobSpec) -> Vec<RolePlan> {
+    if spec.roles.is_empty() {
+        c.tell("roles", "has no role, so there is nothing to run", "write `worker:` and under it at least `command: …`");
+    }
+    check_env(c, "env", &spec.env);
+    let mut plans = Vec::new();
+    for (name, role) in &spec.roles {
+        let path = join("roles", name);
+        let bad = |bad| c.tell(&path, format!("the role's name {} {bad}", shown(name)), "write a name such as worker or ps");
+        let parsed = RoleName::parse(name).map_err(bad);
+        check_env(c, &join(&path, "env"), &role.env);
+        let plan = role::compile(c, &path, role);
+        let Ok(name) = parsed else { continue };
+        let served = name.as_str() == "ps" && role.completion.min_succeeded.is_none() && spec.roles.len() > 1;
+        plans.push(plan.named(name, !served, &spec.env));
+    }
+    check_total(c, &plans);
+    plans
+}
+
+fn check_total(c: &mut Compile<'_>, roles: &[RolePlan]) {
+    let (total, most) = (roles.iter().map(|role| u64::from(role.tasks)).sum::<u64>(), c.house.tasks_max);
+    let each_is_fine = roles.iter().all(|role| role.tasks <= most);
+    if each_is_fine && total > u64::from(most) {
+        c.tell("roles", format!("has {total} tasks together; the most is {most}"), "ask for fewer tasks");
+    }
+}
+
+fn description(c: &mut Compile<'_>, text: &str) -> String {
+    let length = text.chars().count();
+    if length > DESCRIPTION_CHARACTERS_MAX {
+        c.tell("description", format!("has {length} characters; the most is {DESCRIPTION_CHARACTERS_MAX}"), "make it shorter");
+    }
+    if let Some(bad) = text.chars().find(|it| it.is_control() && !matches!(it, '\n' | '\t')) {
+        c.tell("description", format!("has the control character {}", bad.escape_unicode()), "remove it");
+    }
+    text.to_owned()
+}
+
+/// A tag written twice is one tag.
+fn tags(c: &mut Compile<'_>, tags: &[String]) -> Vec<String> {
+    if tags.len() > TAGS_MAX {
+        c.tell("tags", format!("has {} tags; the most is {TAGS_MAX}", tags.len()), "remove some");
+    }
+    let mut once: Vec<String> = Vec::new();
+    for (index, tag) in tags.iter().enumerate().take(TAGS_MAX) {
+        check_tag(c, &format!("tags[{index}]"), tag);
+        if !once.contains(tag) {
+            once.push(tag.clone());
+        }
+    }
+    once
+}
+
+fn check_tag(c: &mut Compile<'_>, path: &str, tag: &str) {
+    let length = tag.chars().count();
+    if length == 0 || length > TAG_CHARACTERS_MAX {
+        c.tell(path, format!("{} has {length} characters; a tag has 1 to {TAG_CHARACTERS_MAX}", shown(tag)), "write a short label");
+    } else if let Some(bad) = tag.chars().find(|it| it.is_control() || *it == ',') {
+        let bad = if bad == ',' { "a comma".into() } else { format!("the control character {}", bad.escape_unicode()) };
+        c.tell(path, format!("{} has {bad}", shown(tag)), "write each tag as an item of its own, without commas");
+    } else if tag.trim() != tag {
+        c.tell(path, format!("{} begins or ends with a space", shown(tag)), "remove the space");
+    }
+}
+
+fn retries(c: &mut Compile<'_>, retries: u32) -> u32 {
+    let most = c.house.retries_max;
+    if retries > most {
+        c.tell("retries", format!("is {retries}; the most is {most}"), format!("write a number from 0 to {most}"));
+    }
+    retries
+}
+
+fn duration_ms(c: &mut Compile<'_>, path: &str, text: &str) -> u64 {
+    const HINT: &str = "write 90s, 15m, 12h or 7d";
+    match parse_duration_ms(text) {
+        None => c.tell(path, format!("{} is not a time", shown(text)), HINT),
+        Some(0) => c.tell(path, format!("{} is no time at all", shown(text)), HINT),
+        Some(ms) if ms > DURATION_MS_MAX => {
+            c.tell(path, format!("{} is too long; the most is {}", shown(text), show_duration_ms(DURATION_MS_MAX)), HINT);
+        }
+        Some(ms) => return ms,
+    }
+    0
+}
+
+fn directory(c: &mut Compile<'_>, path: &str, text: Option<&str>) -> Option<String> {
+    let text = text?;
+    const HINT: &str = "write a directory's whole path, beginning with /";
+    if text.contains('\0') {
+        c.tell(path, format!("{} has a NUL character", shown(text)), "remove it");
+    } else if !text.starts_with('/') {
+        c.tell(path, format!("{} is not an absolute path", shown(text)), HINT);
+    } else if text.len() > PATH_BYTES_MAX {
+        c.tell(path, format!("has {} bytes; the most is {PATH_BYTES_MAX}", text.len()), HINT);
+    }
+    Some(text.to_owned())
+}
+
+fn check_env(c: &mut Compile<'_>, path: &str, env: &BTreeMap<String, String>) {
+    for (name, value) in env {
+        let path = join(path, name);
+        check_variable(c, &path, name);
+        check_word(c, &path, value, name.len() + 1);
+    }
+}
+
+fn check_variable(c: &mut Compile<'_>, path: &str, name: &str) {
+    let head = |it: char| it.is_ascii_alphabetic() || it == '_';
+    if !name.starts_with(head) || !name.chars().all(|it| head(it) || it.is_ascii_digit()) {
+        let hint = "use letters, digits and _, and begin with a letter or _";
+        c.tell(path, format!("{} is not a name for a variable", shown(name)), hint);
+    } else if name.starts_with(RESERVED_PREFIX) {
+        let message = format!("{} is reserved: names that begin with {RESERVED_PREFIX} tell a task about its job", shown(name));
+        c.tell(path, message, "choose another name");
+    }
+}
+
+/// Checks one word that the kernel will be given, together with `beside_bytes` more.
+pub(super) fn check_word(c: &mut Compile<'_>, path: &str, word: &str, beside_bytes: usize) {
+    let length = word.len() + beside_bytes;
+    if word.contains('\0') {
+        c.tell(path, format!("{} has a NUL character, which no program can be given", shown(word)), "remove it");
+    } else if length > WORD_BYTES_MAX {
+        c.tell(path, format!("has {length} bytes; the kernel takes at most {WORD_BYTES_MAX}"), "put it in a file under `code` or `input`");
+    }
 }

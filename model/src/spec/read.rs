@@ -1,12 +1,227 @@
-//! stub
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    pub path: String,
-    pub line: u32,
-    pub column: u32,
-    pub message: String,
-    pub hint: Option<String>,
+//! Job file text → [`JobSpec`], with every problem at once and each at its place.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{
+    Accelerators, Command, Completion, JobSpec, Ports, Problem, RoleSpec, Size, Threshold, ThresholdWord, in_order,
+    walk::{Elsewhere, Field, Keys, Places, Walk, is_null, scalar},
+};
+use crate::located::{self, Kind, Node, Place, Value};
+
+/// As much of a job file as could be read, and what was wrong with the rest.
+pub(crate) struct Reading {
+    /// None if the text is not even YAML.
+    pub spec: Option<JobSpec>,
+    pub places: Places,
+    pub problems: Vec<Problem>,
+    /// What is in the file but not in the spec, by path: told already, not missing.
+    pub left_out: BTreeSet<String>,
 }
-pub fn read(_text: &str) -> Result<super::JobSpec, Vec<Problem>> {
-    Err(vec![])
+
+pub fn read(text: &str) -> Result<JobSpec, Vec<Problem>> {
+    match read_all(text) {
+        Reading { spec: Some(spec), problems, .. } if problems.is_empty() => Ok(spec),
+        reading => Err(in_order(reading.problems)),
+    }
+}
+
+const START_OF_FILE: Place = Place { line: 1, column: 1 };
+
+pub(crate) fn read_all(text: &str) -> Reading {
+    let parsed = located::parse(text);
+    let mut walk = Walk { problems: parsed.problems, ..Walk::default() };
+    walk.places.set("", START_OF_FILE);
+    let spec = match parsed.root.filter(|root| !is_null(root)) {
+        Some(root) => Some(job(&mut walk, &root)),
+        None => {
+            if walk.problems.is_empty() {
+                walk.problems.push(Problem::new("", "the file is empty").at(START_OF_FILE).hint("a job needs at least `name` and `roles`"));
+            }
+            None
+        }
+    };
+    let told = walk.problems.iter().map(|problem| problem.path.clone()).filter(|path| !path.is_empty());
+    let left_out = told.chain(walk.refused).collect();
+    Reading { spec, places: walk.places, problems: walk.problems, left_out }
+}
+
+const OF_A_ROLE: Elsewhere = Elsewhere {
+    keys: &["command", "tasks", "cpus", "memory", "shared_memory", "accelerators", "ports", "completion"],
+    place: "in a role, such as `worker` under `roles`",
+};
+const OF_THE_JOB: Elsewhere = Elsewhere {
+    keys: &["name", "description", "tags", "priority", "retries", "max_duration", "stop_grace", "code", "input", "roles"],
+    place: "at the top of the file, for the whole job",
+};
+const OF_NOTHING_ELSE: Elsewhere = Elsewhere { keys: &[], place: "" };
+
+const TEXT_HINT: &str = "write a line of text";
+const DIRECTORY_HINT: &str = "write the path of a directory";
+const DURATION_HINT: &str = "write 90s, 15m, 12h or 7d";
+const ENV_HINT: &str = "write `NAME: value` pairs";
+
+fn job(walk: &mut Walk, root: &Node) -> JobSpec {
+    let whole = Field { path: String::new(), node: root };
+    let Some(mut keys) = walk.keys(&whole, START_OF_FILE) else { return JobSpec::default() };
+    let keys = &mut keys;
+    let name = walk.required(keys, "name", "give the job a name, such as `name: digits`");
+    let spec = JobSpec {
+        name: name.and_then(|it| walk.text(&it, TEXT_HINT)).unwrap_or_default(),
+        description: walk.optional(keys, "description").and_then(|it| walk.text(&it, TEXT_HINT)),
+        tags: walk.optional(keys, "tags").map(|it| texts(walk, &it, "write `[first, second]`")).unwrap_or_default(),
+        priority: walk.optional(keys, "priority").and_then(|it| walk.whole(&it, "a whole number", "write a number such as 10 or -5")),
+        retries: walk.optional(keys, "retries").and_then(|it| count(walk, &it)),
+        max_duration: walk.optional(keys, "max_duration").and_then(|it| duration(walk, &it)),
+        stop_grace: walk.optional(keys, "stop_grace").and_then(|it| duration(walk, &it)),
+        code: walk.optional(keys, "code").and_then(|it| walk.text(&it, DIRECTORY_HINT)),
+        input: walk.optional(keys, "input").and_then(|it| walk.text(&it, DIRECTORY_HINT)),
+        env: walk.optional(keys, "env").map(|it| env(walk, &it)).unwrap_or_default(),
+        roles: roles(walk, keys),
+    };
+    walk.no_more(keys, &OF_A_ROLE);
+    spec
+}
+
+fn roles(walk: &mut Walk, keys: &mut Keys<'_>) -> BTreeMap<String, RoleSpec> {
+    let hint = "write `worker:` and under it at least `command: …`";
+    let Some(field) = walk.required(keys, "roles", hint) else { return BTreeMap::new() };
+    let named = walk.open_map(&field, hint);
+    named.into_iter().map(|(name, field, place)| (name.to_owned(), role(walk, &field, place))).collect()
+}
+
+fn role(walk: &mut Walk, field: &Field<'_>, place: Place) -> RoleSpec {
+    let nothing = Node { place, value: Value::Map(Vec::new()) };
+    // `worker:` with nothing under it is a role without a command, not a value of the wrong shape.
+    let node = if is_null(field.node) { &nothing } else { field.node };
+    let Some(mut keys) = walk.keys(&Field { path: field.path.clone(), node }, place) else { return RoleSpec::default() };
+    let keys = &mut keys;
+    let spec = RoleSpec {
+        tasks: walk.optional(keys, "tasks").and_then(|it| count(walk, &it)),
+        command: command(walk, keys),
+        cpus: walk.optional(keys, "cpus").and_then(|it| number(walk, &it)),
+        memory: walk.optional(keys, "memory").and_then(|it| size(walk, &it)),
+        shared_memory: walk.optional(keys, "shared_memory").and_then(|it| size(walk, &it)),
+        accelerators: walk.optional(keys, "accelerators").and_then(|it| accelerators(walk, &it)),
+        ports: walk.optional(keys, "ports").and_then(|it| ports(walk, &it)),
+        env: walk.optional(keys, "env").map(|it| env(walk, &it)).unwrap_or_default(),
+        completion: completion(walk, keys),
+    };
+    walk.no_more(keys, &OF_THE_JOB);
+    spec
+}
+
+fn command(walk: &mut Walk, keys: &mut Keys<'_>) -> Command {
+    const HINT: &str = "write a line such as `command: python3 train.py`, or a list of words";
+    let Some(field) = walk.required(keys, "command", HINT) else { return Command::default() };
+    if !matches!(field.node.value, Value::List(_)) {
+        return walk.text(&field, HINT).map(Command::Line).unwrap_or_default();
+    }
+    let words = walk.list(&field, HINT).unwrap_or_default();
+    Command::Words(words.iter().filter_map(|it| walk.word(it, "put the word in quotes")).collect())
+}
+
+fn texts(walk: &mut Walk, field: &Field<'_>, hint: &str) -> Vec<String> {
+    let items = walk.list(field, hint).unwrap_or_default();
+    items.iter().filter_map(|it| walk.text(it, hint)).collect()
+}
+
+/// Values are taken by the letters they were written with: `BATCH: 64` is the text `64`.
+fn env(walk: &mut Walk, field: &Field<'_>) -> BTreeMap<String, String> {
+    let named = walk.open_map(field, ENV_HINT);
+    let value = |walk: &mut Walk, it: &Field<'_>| walk.word(it, "write \"\" for an empty value").unwrap_or_default();
+    named.into_iter().map(|(name, field, _)| (name.to_owned(), value(walk, &field))).collect()
+}
+
+fn count(walk: &mut Walk, field: &Field<'_>) -> Option<u32> {
+    walk.whole(field, "a whole number, 0 or more", "write a number such as 2")
+}
+
+fn number(walk: &mut Walk, field: &Field<'_>) -> Option<f64> {
+    match scalar(field.node) {
+        Some((_, Kind::Int(number))) => Some(number as f64),
+        Some((_, Kind::Float(number))) => Some(number),
+        Some((_, Kind::Null | Kind::Bool(_) | Kind::Text)) | None => {
+            walk.wrong(field, "a number", "write a number such as 2 or 0.5, without quotes");
+            None
+        }
+    }
+}
+
+fn size(walk: &mut Walk, field: &Field<'_>) -> Option<Size> {
+    const HINT: &str = "write a size such as 512MiB or 4GiB, or a number of bytes";
+    match scalar(field.node) {
+        Some((scalar, Kind::Text)) => Some(Size::Text(scalar.text.clone())),
+        Some((_, Kind::Int(number))) if u64::try_from(number).is_ok() => u64::try_from(number).ok().map(Size::Bytes),
+        Some((scalar, Kind::Float(_))) => {
+            walk.wrong(field, "a size", &format!("add a unit: {}GiB", scalar.text));
+            None
+        }
+        Some((_, Kind::Int(_) | Kind::Null | Kind::Bool(_))) | None => {
+            walk.wrong(field, "a size", HINT);
+            None
+        }
+    }
+}
+
+/// A bare number is a number of seconds, which the plan reads from its text.
+fn duration(walk: &mut Walk, field: &Field<'_>) -> Option<String> {
+    match scalar(field.node) {
+        Some((scalar, Kind::Text | Kind::Int(_))) => Some(scalar.text.clone()),
+        Some((_, Kind::Float(_) | Kind::Null | Kind::Bool(_))) | None => {
+            walk.wrong(field, "a time", DURATION_HINT);
+            None
+        }
+    }
+}
+
+fn counts(walk: &mut Walk, field: &Field<'_>, hint: &str) -> BTreeMap<String, u32> {
+    let named = walk.open_map(field, hint);
+    named.into_iter().filter_map(|(name, field, _)| Some((name.to_owned(), count(walk, &field)?))).collect()
+}
+
+fn accelerators(walk: &mut Walk, field: &Field<'_>) -> Option<Accelerators> {
+    const HINT: &str = "write a number such as 2, or a number by type such as `{A100: 2}`";
+    match &field.node.value {
+        Value::Map(_) => Some(Accelerators::ByType(counts(walk, field, HINT))),
+        Value::Scalar(_) | Value::List(_) | Value::Refused => walk.whole(field, "a whole number or a map", HINT).map(Accelerators::AnyType),
+    }
+}
+
+fn ports(walk: &mut Walk, field: &Field<'_>) -> Option<Ports> {
+    const HINT: &str = "write labels such as `[grpc]`, or how many by label such as `{grpc: 2}`";
+    match &field.node.value {
+        Value::Map(_) => Some(Ports::Counts(counts(walk, field, HINT))),
+        Value::List(_) => Some(Ports::Labels(texts(walk, field, HINT))),
+        Value::Scalar(_) | Value::Refused => {
+            walk.wrong(field, "a list or a map", HINT);
+            None
+        }
+    }
+}
+
+fn completion(walk: &mut Walk, keys: &mut Keys<'_>) -> Completion {
+    let Some((field, place)) = walk.as_written(keys, "completion").filter(|(field, _)| !is_null(field.node)) else {
+        return Completion::default();
+    };
+    let Some(mut keys) = walk.keys(&field, place) else { return Completion::default() };
+    let keys = &mut keys;
+    let read = Completion { min_failed: threshold(walk, keys, "min_failed"), min_succeeded: threshold(walk, keys, "min_succeeded") };
+    walk.no_more(keys, &OF_NOTHING_ELSE);
+    read
+}
+
+fn threshold(walk: &mut Walk, keys: &mut Keys<'_>, key: &'static str) -> Option<Threshold> {
+    let (field, _) = walk.as_written(keys, key)?;
+    match scalar(field.node) {
+        Some((scalar, Kind::Text)) if scalar.text == "all" => Some(Threshold::Word(ThresholdWord::All)),
+        Some((scalar, Kind::Text)) if scalar.text == "never" => Some(Threshold::Word(ThresholdWord::Never)),
+        // Nothing could mean "as usual" or "never"; a job's outcome must not hang on the guess.
+        Some((_, Kind::Null)) => {
+            walk.tell(&field, "is there without a value".into(), "write `never` if that is meant, or remove the key for the usual rule");
+            None
+        }
+        Some((_, Kind::Text | Kind::Int(_) | Kind::Float(_) | Kind::Bool(_))) | None => {
+            walk.whole(&field, "a whole number, `all` or `never`", "write 1, all or never").map(Threshold::Count)
+        }
+    }
 }

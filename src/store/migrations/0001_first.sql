@@ -90,7 +90,6 @@ CREATE TABLE run (
     devices TEXT NOT NULL,
     ports TEXT NOT NULL,
     address TEXT NOT NULL,
-    token_hash TEXT NOT NULL,
     placed_at_ms BIGINT NOT NULL,
     started_at_ms BIGINT,
     ended_at_ms BIGINT,
@@ -101,6 +100,11 @@ CREATE TABLE run (
     PRIMARY KEY (job, attempt, role, task_index)
 );
 CREATE INDEX run_live ON run (job, attempt, role, task_index) WHERE state NOT IN ('succeeded', 'failed', 'stopped', 'unknown');
+
+-- Runs of deleted jobs whose files are still to be erased.
+CREATE TABLE leftover (
+    run TEXT PRIMARY KEY
+);
 
 CREATE TABLE event (
     seq BIGINT PRIMARY KEY,

@@ -1,0 +1,46 @@
+# `make` alone says what there is. Everything a command needs is installed first, if it is missing.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/trainmaster
+
+# A CI run starts from a fresh clone each time. What it built before is kept outside of it: cargo
+# builds our own crates again wherever a file is newer, and the dependencies only when they change.
+ifeq ($(CI),true)
+export CARGO_TARGET_DIR ?= $(CACHE)/target
+endif
+
+.PHONY: help demo test check fmt bench setup setup-build setup-python
+
+help: ## What you can make
+	@echo "Trainmaster. You can make:"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r name what; do printf '  make %-14s %s\n' "$$name" "$$what"; done
+
+demo: setup-build setup-python ## Start a server, train digits on it with three tasks, watch them side by side
+	@scripts/demo.sh
+
+test: check ## Every check and every test
+	cargo test --workspace
+
+check: setup-build ## Formatting, clippy with warnings denied, types; and that scripts and examples parse
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	@scripts/check-scripts.sh
+
+fmt: ## Format the Rust code
+	cargo fmt --all
+
+bench: setup-build ## Measure against Slurm, task-spooler, pueue, HyperQueue and Ray (ARGS="--help" for choices)
+	cargo build --release
+	python3 bench/run.py $(ARGS)
+
+setup: setup-build setup-python ## Install what is missing, and say what
+
+setup-build:
+	@scripts/setup.sh build
+
+setup-python:
+	@scripts/setup.sh python

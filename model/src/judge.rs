@@ -1,0 +1,178 @@
+//! Looks at the runs of a job's attempt and says what that means for the job.
+
+use crate::{
+    completion::{Verdict, verdict},
+    ids::TaskName,
+    job::{JobEvent, JobState, Outcome},
+    plan::Plan,
+    retry::{Again, Used, again},
+    task::{Cause, Ending, TaskState, Whose},
+};
+
+/// A job as far as judging it needs.
+pub struct Case<'a> {
+    pub state: JobState,
+    pub plan: &'a Plan,
+    pub used: Used,
+    /// Who asked for the stop, if someone did.
+    pub stop_by: Option<&'a str>,
+    /// Every run of the current attempt.
+    pub runs: &'a [RunFacts],
+}
+
+#[derive(Clone, Debug)]
+pub struct RunFacts {
+    pub task: TaskName,
+    pub state: TaskState,
+    pub ending: Option<Ending>,
+    /// Which place it took among the endings of its attempt.
+    pub end_order: Option<u64>,
+}
+
+/// What should happen to the job now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    pub event: JobEvent,
+    pub reason: String,
+    pub used: Used,
+}
+
+/// Says which event the runs amount to, if any.
+pub fn judge(case: &Case) -> Option<Judgement> {
+    let say = |event, reason: String| Some(Judgement { event, reason, used: case.used });
+    let ended = in_order(case.runs);
+    let decided = verdict(&case.plan.roles, &ended.iter().map(|run| (run.task.role.clone(), run.state)).collect::<Vec<_>>());
+    if ended.len() < case.runs.len() {
+        return match (case.state, decided) {
+            (JobState::Starting | JobState::Running | JobState::Unknown, Verdict::Decided { reason, .. }) => say(JobEvent::Decided, reason),
+            (JobState::Starting, Verdict::Undecided) if case.runs.iter().all(|run| run.state != TaskState::Starting) => {
+                say(JobEvent::AllUp, String::new())
+            }
+            _ => None,
+        };
+    }
+    if case.state == JobState::Stopping {
+        let by = case.stop_by.unwrap_or("someone");
+        return say(JobEvent::AllGone(Outcome::Failed), format!("stopped by {by}"));
+    }
+    match decided {
+        Verdict::Decided { outcome: Outcome::Succeeded, reason, .. } => say(JobEvent::AllGone(Outcome::Succeeded), reason),
+        Verdict::Decided { outcome: Outcome::Failed, by, .. } => Some(after_failure(case, by.map(|position| ended[position]))),
+        Verdict::Undecided => Some(after_failure(case, None)),
+    }
+}
+
+fn in_order(runs: &[RunFacts]) -> Vec<&RunFacts> {
+    let mut ended: Vec<&RunFacts> = runs.iter().filter(|run| run.state.is_over()).collect();
+    ended.sort_by_key(|run| run.end_order);
+    ended
+}
+
+fn after_failure(case: &Case, culprit: Option<&RunFacts>) -> Judgement {
+    let ending = culprit.and_then(|run| run.ending.as_ref());
+    let whose = ending.map_or(Whose::Platform, |ending| blame(&ending.cause));
+    let what = match (culprit, ending) {
+        (Some(run), Some(ending)) => format!("{} {ending}", run.task),
+        _ => "its tasks ended without deciding the job".to_owned(),
+    };
+    match again(case.plan.retries, case.used, whose) {
+        Again::Yes { used, reason } => Judgement { event: JobEvent::TryAgain, reason: format!("{what}; {reason}"), used },
+        Again::No { reason } => {
+            Judgement { event: JobEvent::AllGone(Outcome::Failed), reason: format!("{what}; {reason}"), used: case.used }
+        }
+    }
+}
+
+/// A task that was stopped though nobody asked us was stopped by its surroundings: a shutdown, an operator.
+fn blame(cause: &Cause) -> Whose {
+    cause.whose().unwrap_or(Whose::Platform)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{HouseRules, compile};
+
+    fn plan(yaml: &str) -> Plan {
+        let house = HouseRules::default();
+        compile(&crate::spec::read(yaml).unwrap(), &house).unwrap()
+    }
+
+    fn two_workers_and_a_ps(retries: u32) -> Plan {
+        plan(&format!("{{name: j, retries: {retries}, roles: {{ps: {{command: serve}}, worker: {{tasks: 2, command: train}}}}}}"))
+    }
+
+    fn run(task: &str, state: TaskState, cause: Option<Cause>, order: u64) -> RunFacts {
+        let ending = cause.map(|cause| Ending { cause, started_at_ms: Some(0), ended_at_ms: 2000, peak_memory_bytes: None, cpu_ms: None });
+        let end_order = ending.is_some().then_some(order);
+        RunFacts { task: task.parse().unwrap(), state, ending, end_order }
+    }
+
+    fn live(task: &str, state: TaskState) -> RunFacts {
+        run(task, state, None, 0)
+    }
+
+    fn over(task: &str, cause: Cause, order: u64) -> RunFacts {
+        run(task, cause.state(), Some(cause), order)
+    }
+
+    fn said(state: JobState, plan: &Plan, runs: &[RunFacts]) -> String {
+        let case = Case { state, plan, used: Used::default(), stop_by: Some("ann"), runs };
+        judge(&case).map_or("nothing".into(), |it| format!("{:?}: {}", it.event, it.reason).trim_end().to_owned())
+    }
+
+    #[test]
+    fn a_job_is_up_when_every_task_is() {
+        let plan = two_workers_and_a_ps(0);
+        let mut runs = [live("ps-0", TaskState::Running), live("worker-0", TaskState::Running), live("worker-1", TaskState::Starting)];
+        assert_eq!(said(JobState::Starting, &plan, &runs), "nothing");
+        runs[2].state = TaskState::Running;
+        assert_eq!(said(JobState::Starting, &plan, &runs), "AllUp:");
+        assert_eq!(said(JobState::Running, &plan, &runs), "nothing");
+    }
+
+    #[test]
+    fn when_the_workers_are_done_the_parameter_server_is_stopped_and_the_job_succeeds() {
+        let plan = two_workers_and_a_ps(0);
+        let done = |task, order| over(task, Cause::Exited { code: 0 }, order);
+        let mut runs = [live("ps-0", TaskState::Running), done("worker-0", 1), done("worker-1", 2)];
+        assert_eq!(said(JobState::Running, &plan, &runs), "Decided: every task that counts has ended");
+        assert_eq!(said(JobState::Finishing, &plan, &runs), "nothing");
+        runs[0] = over("ps-0", Cause::Stopped { killed: true }, 3);
+        assert_eq!(said(JobState::Finishing, &plan, &runs), "AllGone(Succeeded): every task that counts has ended");
+    }
+
+    #[test]
+    fn the_first_failure_in_time_is_the_reason_and_the_retry_follows_its_blame() {
+        let plan = two_workers_and_a_ps(1);
+        let runs = [
+            over("ps-0", Cause::Stopped { killed: false }, 3),
+            over("worker-0", Cause::Stopped { killed: false }, 2),
+            over("worker-1", Cause::Exited { code: 3 }, 1),
+        ];
+        assert_eq!(said(JobState::Finishing, &plan, &runs), "TryAgain: worker-1 exited with code 3 after 2s; retry 1 of 1");
+        let no_retries = two_workers_and_a_ps(0);
+        assert_eq!(
+            said(JobState::Finishing, &no_retries, &runs),
+            "AllGone(Failed): worker-1 exited with code 3 after 2s; no retries were asked for"
+        );
+    }
+
+    #[test]
+    fn a_lost_supervisor_is_the_platforms_failure_and_costs_no_retry() {
+        let plan = plan("{name: j, roles: {main: {command: train}}}");
+        let runs = [over("main-0", Cause::Unknown { why: "its supervisor was killed".into() }, 1)];
+        assert_eq!(
+            said(JobState::Running, &plan, &runs),
+            "TryAgain: main-0 nobody knows how it ended: its supervisor was killed after 2s; \
+             the failure was the platform's, so this retry does not count"
+        );
+    }
+
+    #[test]
+    fn a_stopped_job_is_stopped_however_its_tasks_ended() {
+        let plan = plan("{name: j, roles: {main: {command: train}}}");
+        let runs = [over("main-0", Cause::Exited { code: 0 }, 1)];
+        assert_eq!(said(JobState::Stopping, &plan, &runs), "AllGone(Failed): stopped by ann");
+    }
+}

@@ -1,0 +1,242 @@
+//! One role of the spec → its part of the plan.
+
+use std::collections::BTreeMap;
+
+use super::{
+    CompletionPlan, RolePlan,
+    compile::{Compile, check_word},
+};
+use crate::{
+    ids::RoleName,
+    resources::{ANY_ACCELERATOR, Bytes, MIB, Resources, parse_bytes},
+    spec::{Accelerators, Command, Completion, Ports, RoleSpec, Size, Threshold, ThresholdWord, join, shown},
+};
+
+const CPUS_MAX: f64 = 100_000.0;
+const MEMORY_BYTES_MIN: u64 = 4 * MIB;
+/// A pebibyte: sums over all tasks stay far from the edge of their numbers.
+const MEMORY_BYTES_MAX: u64 = 1 << 50;
+const ACCELERATORS_MAX: u32 = 10_000;
+const LABEL_CHARACTERS_MAX: usize = 64;
+
+/// A role's plan before it is known to have a good name.
+pub(super) struct Unnamed {
+    tasks: u32,
+    command: Vec<String>,
+    resources: Resources,
+    shared_memory_bytes: u64,
+    ports: BTreeMap<String, u32>,
+    env: BTreeMap<String, String>,
+    min_failed: Option<u32>,
+    min_succeeded: Option<u32>,
+}
+
+impl Unnamed {
+    /// The job's environment lies under the role's.
+    pub fn named(self, name: RoleName, waited_for: bool, job_env: &BTreeMap<String, String>) -> RolePlan {
+        let mut env = job_env.clone();
+        env.extend(self.env);
+        RolePlan {
+            name,
+            tasks: self.tasks,
+            command: self.command,
+            resources: self.resources,
+            shared_memory_bytes: self.shared_memory_bytes,
+            ports: self.ports,
+            env,
+            completion: CompletionPlan { min_failed: self.min_failed, min_succeeded: self.min_succeeded, waited_for },
+        }
+    }
+}
+
+pub(super) fn compile(c: &mut Compile<'_>, path: &str, role: &RoleSpec) -> Unnamed {
+    let (tasks, counted) = tasks(c, &join(path, "tasks"), role.tasks);
+    let (min_failed, min_succeeded) = completion(c, &join(path, "completion"), &role.completion, counted);
+    let at = |key: &str| join(path, key);
+    Unnamed {
+        tasks,
+        command: command(c, &at("command"), &role.command),
+        resources: Resources {
+            cpus_milli: role.cpus.map_or(c.house.cpus_milli_default, |cpus| cpus_milli(c, &at("cpus"), cpus)),
+            memory_bytes: memory(c, &at("memory"), role.memory.as_ref()),
+            accelerators: role.accelerators.as_ref().map(|it| accelerators(c, &at("accelerators"), it)).unwrap_or_default(),
+        },
+        shared_memory_bytes: shared_memory(c, &at("shared_memory"), role.shared_memory.as_ref()),
+        ports: role.ports.as_ref().map(|it| ports(c, &at("ports"), it)).unwrap_or_default(),
+        env: role.env.clone(),
+        min_failed,
+        min_succeeded,
+    }
+}
+
+/// The number of tasks, and the same again if it is one that other numbers can be held against.
+fn tasks(c: &mut Compile<'_>, path: &str, tasks: Option<u32>) -> (u32, Option<u32>) {
+    let (tasks, most) = (tasks.unwrap_or(1), c.house.tasks_max);
+    if (1..=most).contains(&tasks) {
+        return (tasks, Some(tasks));
+    }
+    c.tell(path, format!("is {tasks}; a role has 1 to {most} tasks"), format!("write a number from 1 to {most}"));
+    (tasks, None)
+}
+
+fn command(c: &mut Compile<'_>, path: &str, command: &Command) -> Vec<String> {
+    const HINT: &str = "write a line such as `command: python3 train.py`, or a list of words";
+    match command {
+        Command::Line(line) if line.trim().is_empty() => c.tell(path, "is empty, so there is nothing to run", HINT),
+        Command::Line(line) => {
+            check_word(c, path, line, 0);
+            return vec!["/bin/sh".into(), "-c".into(), line.clone()];
+        }
+        Command::Words(words) if words.is_empty() => c.tell(path, "is empty, so there is nothing to run", HINT),
+        Command::Words(words) if words[0].is_empty() => c.tell(&format!("{path}[0]"), "the program has an empty name", HINT),
+        Command::Words(words) => {
+            for (index, word) in words.iter().enumerate() {
+                check_word(c, &format!("{path}[{index}]"), word, 0);
+            }
+            return words.clone();
+        }
+    }
+    Vec::new()
+}
+
+fn cpus_milli(c: &mut Compile<'_>, path: &str, cpus: f64) -> u64 {
+    let milli = (cpus * 1000.0).round();
+    if cpus.is_finite() && milli >= 1.0 && cpus <= CPUS_MAX {
+        return milli as u64;
+    }
+    c.tell(path, format!("is {cpus}; a task has 0.001 to {CPUS_MAX} CPUs"), "write a number such as 2 or 0.5");
+    0
+}
+
+fn bytes(c: &mut Compile<'_>, path: &str, size: &Size) -> Option<u64> {
+    const HINT: &str = "write a size such as 512MiB or 4GiB";
+    let (bytes, written) = match size {
+        Size::Bytes(bytes) => (Some(*bytes), bytes.to_string()),
+        Size::Text(text) => (parse_bytes(text), text.clone()),
+    };
+    match bytes {
+        None => c.tell(path, format!("{} is not a size", shown(&written)), HINT),
+        Some(bytes) if bytes > MEMORY_BYTES_MAX => {
+            c.tell(path, format!("{} is more than any machine has", shown(&written)), HINT);
+        }
+        Some(bytes) => return Some(bytes),
+    }
+    None
+}
+
+fn memory(c: &mut Compile<'_>, path: &str, size: Option<&Size>) -> u64 {
+    let Some(size) = size else { return c.house.memory_bytes_default };
+    let Some(bytes) = bytes(c, path, size) else { return 0 };
+    if bytes < MEMORY_BYTES_MIN {
+        let hint = "write a unit after the number: 512MiB, 4GiB";
+        c.tell(path, format!("is {}; nothing runs in less than {}", Bytes(bytes), Bytes(MEMORY_BYTES_MIN)), hint);
+    }
+    bytes
+}
+
+fn shared_memory(c: &mut Compile<'_>, path: &str, size: Option<&Size>) -> u64 {
+    size.map_or(Some(c.house.shared_memory_bytes_default), |size| bytes(c, path, size)).unwrap_or(0)
+}
+
+/// A type with none wanted is the same as the type not named.
+fn accelerators(c: &mut Compile<'_>, path: &str, wanted: &Accelerators) -> BTreeMap<String, u32> {
+    let counts = match wanted {
+        Accelerators::AnyType(count) => BTreeMap::from([(ANY_ACCELERATOR.to_owned(), *count)]),
+        Accelerators::ByType(counts) => counts.clone(),
+    };
+    for (kind, count) in &counts {
+        let path = if matches!(wanted, Accelerators::AnyType(_)) { path.to_owned() } else { join(path, kind) };
+        check_label(c, &path, kind, "a type of accelerator");
+        if *count > ACCELERATORS_MAX {
+            c.tell(&path, format!("is {count}; the most is {ACCELERATORS_MAX}"), "ask for fewer");
+        }
+    }
+    counts.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
+fn check_label(c: &mut Compile<'_>, path: &str, label: &str, what: &str) {
+    let good = |it: char| it.is_ascii_alphanumeric() || "._~-".contains(it);
+    if label.is_empty() || label.len() > LABEL_CHARACTERS_MAX || !label.chars().all(good) {
+        let hint = format!("use 1 to {LABEL_CHARACTERS_MAX} letters, digits, `-`, `.`, `_` and `~`");
+        c.tell(path, format!("{} is not a name for {what}", shown(label)), hint);
+    }
+}
+
+fn ports(c: &mut Compile<'_>, path: &str, ports: &Ports) -> BTreeMap<String, u32> {
+    let most = c.house.ports_max;
+    let counts = match ports {
+        Ports::Labels(labels) => one_for_each(c, path, labels),
+        Ports::Counts(counts) => counted(c, path, counts),
+    };
+    let total: u64 = counts.values().copied().map(u64::from).sum();
+    if total > u64::from(most) && counts.values().all(|count| *count <= most) {
+        c.tell(path, format!("has {total} ports together; the most is {most} for each task"), "ask for fewer ports");
+    }
+    check_variables(c, path, &counts);
+    counts
+}
+
+fn one_for_each(c: &mut Compile<'_>, path: &str, labels: &[String]) -> BTreeMap<String, u32> {
+    let mut counts = BTreeMap::new();
+    for (index, label) in labels.iter().enumerate() {
+        let path = format!("{path}[{index}]");
+        check_label(c, &path, label, "a port");
+        if counts.insert(label.clone(), 1).is_some() {
+            c.tell(&path, format!("{} is there twice", shown(label)), format!("write `{{{label}: 2}}` for two ports of that label"));
+        }
+    }
+    counts
+}
+
+fn counted(c: &mut Compile<'_>, path: &str, counts: &BTreeMap<String, u32>) -> BTreeMap<String, u32> {
+    let most = c.house.ports_max;
+    for (label, count) in counts {
+        let path = join(path, label);
+        check_label(c, &path, label, "a port");
+        if !(1..=most).contains(count) {
+            c.tell(&path, format!("is {count}; a label has 1 to {most} ports"), format!("write a number from 1 to {most}"));
+        }
+    }
+    counts.clone()
+}
+
+/// Tasks find their ports in variables named after the labels, so two labels must not share a name.
+fn check_variables(c: &mut Compile<'_>, path: &str, counts: &BTreeMap<String, u32>) {
+    let mut taken: BTreeMap<String, &str> = BTreeMap::new();
+    for label in counts.keys() {
+        let variable = crate::rendezvous::variable_name(label);
+        if let Some(other) = taken.insert(variable.clone(), label) {
+            let message = format!("{} and {} would both be TRAINMASTER_PORTS_{variable} to the task", shown(other), shown(label));
+            c.tell(path, message, "choose labels that differ in letters or digits");
+        }
+    }
+}
+
+fn completion(c: &mut Compile<'_>, path: &str, given: &Completion, tasks: Option<u32>) -> (Option<u32>, Option<u32>) {
+    let min_failed = given.min_failed.map_or(Some(1), |it| threshold(c, &join(path, "min_failed"), it, tasks));
+    let min_succeeded = given.min_succeeded.and_then(|it| threshold(c, &join(path, "min_succeeded"), it, tasks));
+    (min_failed, min_succeeded)
+}
+
+/// `None` is never. Without a sound number of tasks there is nothing to hold the threshold against.
+fn threshold(c: &mut Compile<'_>, path: &str, given: Threshold, tasks: Option<u32>) -> Option<u32> {
+    match given {
+        Threshold::Word(ThresholdWord::Never) => None,
+        Threshold::Word(ThresholdWord::All) => tasks,
+        Threshold::Count(0) => {
+            c.tell(path, "is 0, which would decide the job before it begins", "write 1 or more, all, or never");
+            None
+        }
+        Threshold::Count(count) => {
+            if let Some(tasks) = tasks.filter(|tasks| count > *tasks) {
+                let of = if tasks == 1 { "1 task".into() } else { format!("{tasks} tasks") };
+                c.tell(
+                    path,
+                    format!("is {count}, and the role has {of}, so it would never be met"),
+                    "write `all` or `never`, or more tasks",
+                );
+            }
+            Some(count)
+        }
+    }
+}

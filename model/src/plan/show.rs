@@ -1,0 +1,79 @@
+//! The plan as text, for `trainmaster submit --dry-run`.
+
+use std::fmt;
+
+use super::{CompletionPlan, Plan, RolePlan};
+use crate::{
+    resources::{Bytes, show_duration_ms},
+    spec::shown,
+};
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}: {} in {}", self.name, counted(self.task_count(), "task"), counted(self.roles.len() as u32, "role"))?;
+        for line in self.description.lines() {
+            writeln!(f, "  {line}")?;
+        }
+        for (label, value) in self.facts() {
+            writeln!(f, "  {label:<13} {value}")?;
+        }
+        self.roles.iter().try_for_each(|role| write!(f, "{role}"))
+    }
+}
+
+impl Plan {
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let mut facts = Vec::new();
+        if !self.tags.is_empty() {
+            facts.push(("tags", self.tags.join(", ")));
+        }
+        facts.push(("priority", self.priority.to_string()));
+        facts.push(("retries", self.retries.to_string()));
+        facts.push(("max duration", self.max_duration_ms.map_or("none".into(), show_duration_ms)));
+        facts.push(("stop grace", show_duration_ms(self.stop_grace_ms)));
+        facts.extend(self.code.as_ref().map(|path| ("/code", path.clone())));
+        facts.extend(self.input.as_ref().map(|path| ("/input", path.clone())));
+        facts
+    }
+}
+
+impl fmt::Display for RolePlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shared = Bytes(self.shared_memory_bytes);
+        writeln!(f, "  {}: {} × ({}, {shared} shared memory)", self.name, self.tasks, self.resources)?;
+        writeln!(f, "    command     {}", command(&self.command))?;
+        for (label, count) in &self.ports {
+            writeln!(f, "    ports       {label} × {count}")?;
+        }
+        for (name, value) in &self.env {
+            writeln!(f, "    env         {name}={}", shown(value).trim_matches('`'))?;
+        }
+        writeln!(f, "    completion  {}", self.completion)
+    }
+}
+
+impl fmt::Display for CompletionPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.min_failed {
+            Some(least) => write!(f, "fails with {}", counted(least, "failed task"))?,
+            None => write!(f, "never fails by its tasks")?,
+        }
+        if let Some(least) = self.min_succeeded {
+            write!(f, "; succeeds with {}", counted(least, "succeeded task"))?;
+        }
+        if self.waited_for { Ok(()) } else { write!(f, "; the job does not wait for it") }
+    }
+}
+
+fn counted(count: u32, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// As one would type it: words with anything special in them stand in quotes.
+fn command(words: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    let quoted = |word: &String| {
+        if !word.is_empty() && word.chars().all(plain) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,206 @@
+//! Walking a located tree by hand: takes what has the right shape, and tells everything that has not.
+
+use std::collections::BTreeMap;
+
+use super::{Problem, join, shown, suggest::nearest};
+use crate::located::{Entry, Kind, Node, Place, Scalar, Value};
+
+/// Where each path of the file stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Places(BTreeMap<String, Place>);
+
+impl Places {
+    pub fn set(&mut self, path: &str, place: Place) {
+        self.0.insert(path.to_owned(), place);
+    }
+
+    /// The place of `path`, or of the nearest thing around it that the file does have.
+    pub fn nearest(&self, path: &str) -> Option<Place> {
+        outward(path).find_map(|path| self.0.get(path).copied())
+    }
+}
+
+/// The path itself, then everything it is a part of, up to the file as a whole.
+pub fn outward(path: &str) -> impl Iterator<Item = &str> {
+    let around = path.rmatch_indices(['.', '[']).map(|(at, _)| &path[..at]);
+    std::iter::once(path).chain(around).chain(std::iter::once(""))
+}
+
+#[derive(Default)]
+pub struct Walk {
+    pub places: Places,
+    pub problems: Vec<Problem>,
+    /// Paths that are in the file and were refused before anyone asked what they mean.
+    pub refused: Vec<String>,
+}
+
+/// The keys of one map, to be asked for by name.
+pub struct Keys<'a> {
+    path: String,
+    place: Place,
+    entries: Vec<&'a Entry>,
+    asked: Vec<&'static str>,
+}
+
+/// Keys of another level of the file, which people sometimes write one level too high or too low.
+pub struct Elsewhere {
+    pub keys: &'static [&'static str],
+    pub place: &'static str,
+}
+
+/// One value and what it is called.
+pub struct Field<'a> {
+    pub path: String,
+    pub node: &'a Node,
+}
+
+impl Walk {
+    pub fn tell(&mut self, field: &Field<'_>, message: String, hint: &str) {
+        self.problems.push(Problem::new(field.path.clone(), message).at(field.node.place).hint(hint));
+    }
+
+    /// Tells that the value has the wrong shape, unless it was refused already.
+    pub fn wrong(&mut self, field: &Field<'_>, must_be: &str, hint: &str) {
+        match described(field.node) {
+            Some(it) => self.tell(field, format!("must be {must_be}, not {it}"), hint),
+            None => self.refused.push(field.path.clone()),
+        }
+    }
+
+    pub fn keys<'a>(&mut self, field: &Field<'a>, place: Place) -> Option<Keys<'a>> {
+        let Value::Map(entries) = &field.node.value else {
+            self.wrong(field, "a map", "write `key: value` pairs");
+            return None;
+        };
+        Some(Keys { path: field.path.clone(), place, entries: entries.iter().collect(), asked: Vec::new() })
+    }
+
+    /// The entries of a map whose keys a person chooses, with the place of the key for each.
+    pub fn open_map<'a>(&mut self, field: &Field<'a>, hint: &str) -> Vec<(&'a str, Field<'a>, Place)> {
+        let Value::Map(entries) = &field.node.value else {
+            self.wrong(field, "a map", hint);
+            return Vec::new();
+        };
+        let mut fields = Vec::new();
+        for entry in entries {
+            let path = join(&field.path, &entry.key);
+            self.places.set(&path, entry.key_place);
+            fields.push((entry.key.as_str(), Field { path, node: &entry.value }, entry.key_place));
+        }
+        fields
+    }
+
+    /// The value of a key as it stands, `null` included.
+    pub fn as_written<'a>(&mut self, keys: &mut Keys<'a>, key: &'static str) -> Option<(Field<'a>, Place)> {
+        keys.asked.push(key);
+        let found = keys.entries.iter().position(|entry| entry.key == key)?;
+        let entry = keys.entries.remove(found);
+        let path = join(&keys.path, key);
+        self.places.set(&path, if matches!(entry.value.value, Value::Map(_)) { entry.key_place } else { entry.value.place });
+        Some((Field { path, node: &entry.value }, entry.key_place))
+    }
+
+    /// The value of a key; `null` is the same as not writing it.
+    pub fn optional<'a>(&mut self, keys: &mut Keys<'a>, key: &'static str) -> Option<Field<'a>> {
+        self.as_written(keys, key).map(|(field, _)| field).filter(|field| !is_null(field.node))
+    }
+
+    pub fn required<'a>(&mut self, keys: &mut Keys<'a>, key: &'static str, hint: &str) -> Option<Field<'a>> {
+        let field = self.optional(keys, key);
+        if field.is_none() {
+            self.problems.push(Problem::new(join(&keys.path, key), "is missing").at(keys.place).hint(hint));
+        }
+        field
+    }
+
+    /// Whatever was not asked for is unknown.
+    pub fn no_more(&mut self, keys: &Keys<'_>, elsewhere: &Elsewhere) {
+        for entry in &keys.entries {
+            let hint = match nearest(&entry.key, &keys.asked) {
+                _ if elsewhere.keys.contains(&entry.key.as_str()) => format!("it belongs {}", elsewhere.place),
+                Some(key) => format!("did you mean `{key}`?"),
+                None => format!("the keys here are {}", keys.asked.join(", ")),
+            };
+            let problem = Problem::new(join(&keys.path, &entry.key), format!("unknown key {}", shown(&entry.key)));
+            self.problems.push(problem.at(entry.key_place).hint(hint));
+        }
+    }
+
+    pub fn text(&mut self, field: &Field<'_>, hint: &str) -> Option<String> {
+        match scalar(field.node) {
+            Some((scalar, Kind::Text)) => Some(scalar.text.clone()),
+            Some((scalar, Kind::Bool(_) | Kind::Int(_) | Kind::Float(_))) => {
+                self.wrong(field, "text", &format!("put it in quotes: \"{}\"", scalar.text));
+                None
+            }
+            Some((_, Kind::Null)) | None => {
+                self.wrong(field, "text", hint);
+                None
+            }
+        }
+    }
+
+    /// Text, or a number or truth value by the letters it was written with.
+    pub fn word(&mut self, field: &Field<'_>, hint: &str) -> Option<String> {
+        match scalar(field.node) {
+            Some((scalar, Kind::Text | Kind::Bool(_) | Kind::Int(_) | Kind::Float(_))) => Some(scalar.text.clone()),
+            Some((_, Kind::Null)) | None => {
+                self.wrong(field, "text", hint);
+                None
+            }
+        }
+    }
+
+    pub fn whole<T: TryFrom<i128>>(&mut self, field: &Field<'_>, must_be: &str, hint: &str) -> Option<T> {
+        let number = match scalar(field.node) {
+            Some((_, Kind::Int(number))) => T::try_from(number).ok(),
+            _ => None,
+        };
+        if number.is_none() {
+            let quoted_number = matches!(&field.node.value, Value::Scalar(it) if !it.plain && it.text.parse::<i128>().is_ok());
+            self.wrong(field, must_be, if quoted_number { "write it without quotes" } else { hint });
+        }
+        number
+    }
+
+    pub fn list<'a>(&mut self, field: &Field<'a>, hint: &str) -> Option<Vec<Field<'a>>> {
+        let Value::List(items) = &field.node.value else {
+            self.wrong(field, "a list", hint);
+            return None;
+        };
+        let mut fields = Vec::new();
+        for (index, node) in items.iter().enumerate() {
+            let path = format!("{}[{index}]", field.path);
+            self.places.set(&path, node.place);
+            fields.push(Field { path, node });
+        }
+        Some(fields)
+    }
+}
+
+pub fn scalar(node: &Node) -> Option<(&Scalar, Kind)> {
+    match &node.value {
+        Value::Scalar(scalar) => Some((scalar, scalar.kind())),
+        Value::List(_) | Value::Map(_) | Value::Refused => None,
+    }
+}
+
+pub fn is_null(node: &Node) -> bool {
+    matches!(scalar(node), Some((_, Kind::Null)))
+}
+
+/// What stands there, in words; nothing for what was refused already.
+fn described(node: &Node) -> Option<String> {
+    let words = match &node.value {
+        Value::List(_) => "a list".into(),
+        Value::Map(_) => "a map".into(),
+        Value::Refused => return None,
+        Value::Scalar(scalar) => match scalar.kind() {
+            Kind::Null => "nothing".into(),
+            Kind::Bool(_) => shown(&scalar.text),
+            Kind::Int(_) | Kind::Float(_) => format!("the number {}", shown(&scalar.text)),
+            Kind::Text => format!("the text {}", shown(&scalar.text)),
+        },
+    };
+    Some(words)
+}

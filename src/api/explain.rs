@@ -1,0 +1,72 @@
+//! Why a job is as it is, worked out anew from what is true now.
+
+use axum::{
+    Json,
+    extract::{Path, State},
+};
+use model::{
+    job::JobState,
+    schedule::{What, place},
+    wire::{ErrorBody, Explanation, Need},
+};
+
+use super::{App, AppState, guard::Caller, jobs};
+use crate::{
+    control::{self, now_ms},
+    error::Error,
+    store::{
+        jobs::{self as job_rows, Job},
+        runs::{self, Run},
+    },
+};
+
+const LOOK_MAX: u32 = 1_000;
+const BEFORE_SHOWN_MAX: usize = 10;
+
+/// Says why a job waits, or how it came to its end.
+#[utoipa::path(get, path = "/api/v1/jobs/{job}/explain", params(("job" = String, Path)),
+    responses((status = 200, body = Explanation), (status = 404, body = ErrorBody)))]
+pub async fn explain(State(app): AppState, Caller(holder): Caller, Path(text): Path<String>) -> Result<Json<Explanation>, Error> {
+    let job = jobs::found(&app, &holder, &text).await?;
+    let live = app.store.read(runs::live).await?;
+    let (reason, before) = match job.state {
+        JobState::Queued => why_it_waits(&app, &job, live.clone()).await?,
+        _ => (job.reason.clone(), Vec::new()),
+    };
+    let need = |role: &model::plan::RolePlan| Need { role: role.name.to_string(), tasks: role.tasks, each: role.resources.clone() };
+    Ok(Json(Explanation {
+        job: format!("{}@{}", job.name, job.version),
+        state: job.state,
+        next_step: next_step(&job),
+        reason,
+        needs: job.plan.roles.iter().map(need).collect(),
+        nodes: app.board.with_use(&live),
+        before,
+    }))
+}
+
+async fn why_it_waits(app: &App, job: &Job, live: Vec<Run>) -> Result<(String, Vec<String>), Error> {
+    let read = move |sql: &crate::store::Sql<'_>| Ok((job_rows::queued(sql, LOOK_MAX)?, control::held(sql, &live)?));
+    let (queue, held) = app.store.read(read).await?;
+    let before = queue.iter().take_while(|it| it.job != job.id).map(|it| it.label.clone()).take(BEFORE_SHOWN_MAX).collect();
+    let decided = place(&queue, &app.board.for_placing(), &held, now_ms()).into_iter().find(|it| it.job == job.id);
+    let reason = match decided.map(|it| it.what) {
+        Some(What::Wait(reason)) => reason,
+        Some(What::Start(_)) => "it fits now and is about to start".into(),
+        None => format!("more than {LOOK_MAX} jobs are before it"),
+    };
+    Ok((reason, before))
+}
+
+fn next_step(job: &Job) -> String {
+    let name = format!("{}@{}", job.name, job.version);
+    match job.state {
+        JobState::Queued => "wait, ask for less, or stop one of the jobs that hold what it needs".into(),
+        JobState::Starting | JobState::Running => format!("`trainmaster logs -f {name}` shows what it does"),
+        JobState::Finishing | JobState::Stopping => "its last tasks are being stopped; nothing is to be done".into(),
+        JobState::Unknown => "look at the node it ran on; nothing is concluded until it can be seen again".into(),
+        JobState::Succeeded => format!("`trainmaster logs {name}` shows what it printed"),
+        JobState::Failed => format!("read `trainmaster logs {name} --tail 50`, then `trainmaster rerun {name}`"),
+        JobState::Stopped => format!("`trainmaster rerun {name}` starts it again"),
+    }
+}

@@ -1,0 +1,244 @@
+//! A job's output and state as they come.
+//!
+//! An event's id says how far every task's log was sent. A reader that loses the line sends it back as
+//! `Last-Event-ID` and continues at those bytes; the server keeps nothing per reader.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    convert::Infallible,
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::{
+    extract::{Path, State},
+    http::HeaderMap,
+    response::sse::{Event, KeepAlive, Sse},
+};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use futures_util::{Stream as EventStream, stream};
+use model::{
+    ids::{JobId, RunKey, TaskName},
+    wire::{ErrorBody, JobSummary, LogChunk},
+};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::{App, AppState,
+    guard::Caller,
+    jobs,
+    log_files::{Chunk, LogFiles}, extract::Query};
+use crate::{
+    error::Error,
+    rundir::RunDir,
+    store::{jobs as job_rows, runs},
+};
+
+/// How often a log that grows is looked at; a change of the job wakes a reader at once.
+const LOOK_EVERY: Duration = Duration::from_millis(40);
+/// How much of one log is read before the next one has its turn.
+const CHUNKS_A_TURN: usize = 8;
+
+#[derive(Deserialize, IntoParams)]
+pub struct FollowQuery {
+    /// Only these tasks, with commas; all if not given.
+    task: Option<String>,
+    /// Begin with the last lines of each task.
+    tail: Option<u64>,
+    /// Begin with what came at or after this time.
+    since_ms: Option<u64>,
+}
+
+/// Follows a job: `log` events carry output, `state` events the job when it changed, and one `end`
+/// event closes the stream.
+#[utoipa::path(get, path = "/api/v1/jobs/{job}/follow", params(("job" = String, Path), FollowQuery),
+    responses((status = 200, content_type = "text/event-stream", body = LogChunk), (status = 404, body = ErrorBody)))]
+pub async fn follow(
+    State(app): AppState,
+    Caller(holder): Caller,
+    Path(text): Path<String>,
+    Query(query): Query<FollowQuery>,
+    headers: HeaderMap,
+) -> Result<Sse<impl EventStream<Item = Result<Event, Infallible>>>, Error> {
+    let job = jobs::found(&app, &holder, &text).await?;
+    let only = query.task.as_deref().map(|list| parse_tasks(&text, list)).transpose()?;
+    let sent = last_event_id(&headers).map(|id| parse_cursor(&id)).unwrap_or_default();
+    let reader = Reader {
+        changes: app.store.changes(),
+        app,
+        job: job.id,
+        only,
+        begin: Begin { tail: query.tail, since_ms: query.since_ms },
+        sent,
+        files: BTreeMap::new(),
+        waiting: VecDeque::new(),
+        told: None,
+        done: false,
+    };
+    Ok(Sse::new(stream::unfold(reader, Reader::next)).keep_alive(KeepAlive::default()))
+}
+
+fn parse_tasks(job: &str, list: &str) -> Result<Vec<TaskName>, Error> {
+    let parse = |text: &str| text.parse().map_err(|_| Error::NoSuchTask(job.to_owned(), text.to_owned()));
+    list.split(',').map(parse).collect()
+}
+
+pub fn last_event_id(headers: &HeaderMap) -> Option<String> {
+    Some(headers.get("last-event-id")?.to_str().ok()?.to_owned())
+}
+
+/// How far each run's log was sent: `worker-0.1:4096,worker-1.1:17`.
+type Sent = BTreeMap<(TaskName, u32), u64>;
+
+fn parse_cursor(text: &str) -> Sent {
+    let one = |part: &str| {
+        let (run, offset) = part.rsplit_once(':')?;
+        let (task, attempt) = run.rsplit_once('.')?;
+        Some(((task.parse().ok()?, attempt.parse().ok()?), offset.parse().ok()?))
+    };
+    text.split(',').filter_map(one).collect()
+}
+
+fn show_cursor(sent: &Sent) -> String {
+    let parts: Vec<String> = sent.iter().map(|((task, attempt), offset)| format!("{task}.{attempt}:{offset}")).collect();
+    parts.join(",")
+}
+
+#[derive(Clone, Copy)]
+struct Begin {
+    tail: Option<u64>,
+    since_ms: Option<u64>,
+}
+
+struct Reader {
+    app: Arc<App>,
+    job: JobId,
+    only: Option<Vec<TaskName>>,
+    begin: Begin,
+    sent: Sent,
+    files: BTreeMap<(TaskName, u32), Arc<LogFiles>>,
+    waiting: VecDeque<Event>,
+    told: Option<JobSummary>,
+    done: bool,
+    changes: tokio::sync::watch::Receiver<u64>,
+}
+
+impl Reader {
+    /// An error ends the stream; the reader comes back with the id it has.
+    async fn next(mut self) -> Option<(Result<Event, Infallible>, Self)> {
+        while self.waiting.is_empty() {
+            if self.done {
+                return None;
+            }
+            self.look().await.inspect_err(|error| tracing::warn!("a follower's stream ends early: {error}")).ok()?;
+            if self.waiting.is_empty() {
+                let _either = tokio::time::timeout(LOOK_EVERY, self.changes.changed()).await;
+            }
+        }
+        let event = self.waiting.pop_front()?;
+        Some((Ok(event), self))
+    }
+
+    /// The job's state is read before its logs: once it is over, its logs are whole.
+    async fn look(&mut self) -> Result<(), Error> {
+        self.changes.borrow_and_update();
+        let id = self.job;
+        let read = move |sql: &crate::store::Sql<'_>| Ok((job_rows::get(sql, id)?, runs::of_job(sql, id)?));
+        let (job, all) = self.app.store.read(read).await?;
+        let Some(job) = job else {
+            self.done = true;
+            return Ok(());
+        };
+        let mut keys: Vec<RunKey> = all.into_iter().map(|run| run.run).filter(|run| self.wants(&run.task)).collect();
+        keys.sort_by(|a, b| (a.attempt, &a.task).cmp(&(b.attempt, &b.task)));
+        for run in &keys {
+            self.read_log(run).await?;
+        }
+        let drained = self.waiting.is_empty();
+        let summary = jobs::summary(&job);
+        if self.told.as_ref().is_none_or(|told| (told.state, &told.reason) != (summary.state, &summary.reason)) {
+            self.waiting.push_back(event("state", &summary, &self.sent)?);
+            self.told = Some(summary.clone());
+        }
+        if drained && summary.state.is_over() {
+            self.waiting.push_back(event("end", &summary, &self.sent)?);
+            self.done = true;
+        }
+        Ok(())
+    }
+
+    fn wants(&self, task: &TaskName) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(task))
+    }
+
+    async fn read_log(&mut self, run: &RunKey) -> Result<(), Error> {
+        let key = (run.task.clone(), run.attempt);
+        let dir = RunDir::new(&self.app.data, run);
+        let (known, from, begin) = (self.files.get(&key).cloned(), self.sent.get(&key).copied(), self.begin);
+        let read = tokio::task::spawn_blocking(move || read_chunks(&dir, known, from, begin)).await;
+        let read = read.map_err(|error| Error::Internal(error.to_string()))?.map_err(|error| Error::Internal(error.to_string()))?;
+        let Some((files, start, chunks)) = read else { return Ok(()) };
+        self.files.insert(key.clone(), files);
+        self.sent.entry(key.clone()).or_insert(start);
+        for chunk in chunks {
+            self.sent.insert(key.clone(), chunk.offset + chunk.bytes.len() as u64);
+            self.waiting.push_back(event("log", &log_chunk(run, chunk), &self.sent)?);
+        }
+        Ok(())
+    }
+}
+
+type Read = (Arc<LogFiles>, u64, Vec<Chunk>);
+
+fn read_chunks(dir: &RunDir, known: Option<Arc<LogFiles>>, from: Option<u64>, begin: Begin) -> std::io::Result<Option<Read>> {
+    let Some(files) = known.map_or_else(|| LogFiles::open(dir).map(|it| it.map(Arc::new)), |it| Ok(Some(it)))? else { return Ok(None) };
+    let start = from.map_or_else(|| beginning(&files, begin), Ok)?;
+    let (mut offset, mut chunks) = (start, Vec::new());
+    while chunks.len() < CHUNKS_A_TURN
+        && let Some(chunk) = files.chunk_at(offset)?
+    {
+        offset += chunk.bytes.len() as u64;
+        chunks.push(chunk);
+    }
+    Ok(Some((files, start, chunks)))
+}
+
+fn beginning(files: &LogFiles, begin: Begin) -> std::io::Result<u64> {
+    let since = begin.since_ms.map(|at_ms| files.offset_since(at_ms)).transpose()?.unwrap_or(0);
+    let Some(lines) = begin.tail else { return Ok(since) };
+    let ranges = files.keep_last_lines(files.ranges(None, since)?, lines)?;
+    ranges.first().map_or_else(|| files.length(), |(start, _)| Ok(*start))
+}
+
+fn log_chunk(run: &RunKey, chunk: Chunk) -> LogChunk {
+    let (text, base64) = match String::from_utf8(chunk.bytes) {
+        Ok(text) => (Some(text), None),
+        Err(error) => (None, Some(BASE64_STANDARD.encode(error.as_bytes()))),
+    };
+    LogChunk {
+        task: run.task.to_string(),
+        attempt: run.attempt,
+        stream: chunk.stream,
+        offset: chunk.offset,
+        at_ms: chunk.at_ms,
+        text,
+        base64,
+    }
+}
+
+fn event(kind: &str, data: &impl serde::Serialize, sent: &Sent) -> Result<Event, Error> {
+    let event = Event::default().event(kind).id(show_cursor(sent)).json_data(data);
+    event.map_err(|error| Error::Internal(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_survives_its_text_form_and_nonsense_in_it_is_passed_over() {
+        let text = "parameter-server-0.1:0,worker-1.2:4096";
+        assert_eq!(show_cursor(&parse_cursor(text)), text);
+        assert_eq!(show_cursor(&parse_cursor("worker-0.1:7,../x.1:9,worker-0.x:1,:,")), "worker-0.1:7");
+    }
+}

@@ -1,0 +1,309 @@
+//! Jobs: submit, list, show, stop, delete.
+
+use axum::{
+    Json,
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode},
+};
+use model::{
+    ids::{JobId, JobName},
+    job::{JobEvent, JobState, next},
+    plan::{self, Plan},
+    resources::parse_duration_ms,
+    wire::{Action, Actions, ErrorBody, JobDetail, JobPage, JobSummary, RunView, Submitted},
+};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{App, AppState, guard::Caller, extract::{Query, Body}};
+use crate::{
+    control::now_ms,
+    error::Error,
+    store::{
+        Sql, StoreError, Written,
+        jobs::{self, Change, Filter, Job, Key, NewJob, Submission},
+        runs::{self, Run},
+        tokens::{Holder, Role},
+    },
+};
+
+const PAGE_DEFAULT: u32 = 50;
+const PAGE_MAX: u32 = 500;
+const KEY_LENGTH_MAX: usize = 200;
+const JOB_FILE_BYTES_MAX: usize = 1 << 20;
+
+#[derive(Deserialize, IntoParams)]
+pub struct SubmitQuery {
+    /// Only says what would run.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// Submits a job file: YAML or JSON, as it is. Answered once the job is durable. The same
+/// `Idempotency-Key` with the same file answers with the same job, however often it is sent.
+#[utoipa::path(post, path = "/api/v1/jobs", params(SubmitQuery, ("Idempotency-Key" = Option<String>, Header)),
+    request_body(content = String, content_type = "application/yaml"),
+    responses((status = 201, body = Submitted), (status = 200, description = "The key was known, or a dry run", body = Submitted),
+        (status = 409, body = ErrorBody), (status = 413, body = ErrorBody), (status = 422, body = ErrorBody)))]
+pub async fn submit(
+    State(app): AppState,
+    Caller(holder): Caller,
+    Query(query): Query<SubmitQuery>,
+    headers: HeaderMap,
+    Body(body): Body,
+) -> Result<(StatusCode, Json<serde_json::Value>), Error> {
+    let key = idempotency_key(&headers, &body)?;
+    let (spec, plan) = read_job_file(&app, &body)?;
+    if query.dry_run {
+        return Ok((StatusCode::OK, Json(json(&plan)?)));
+    }
+    crate::crash::point("submit.before-tx");
+    let id = fresh_job_id()?;
+    let name = plan.name.clone();
+    let new = NewJob { id, owner: holder.user, spec: json(&spec)?.to_string(), plan, at_ms: now_ms(), key: key.clone() };
+    let submission = app.store.write(move |sql| jobs::submit(sql, &new)).await?;
+    crate::crash::point("submit.after-commit-before-reply");
+    let (status, answer) = match submission {
+        Submission::Made { version } => (StatusCode::CREATED, Submitted { id: id.to_string(), name: name.to_string(), version }),
+        Submission::Known { id, name, version } => (StatusCode::OK, Submitted { id: id.to_string(), name: name.to_string(), version }),
+        Submission::KeyUsedForOther => return Err(Error::KeyReused(key.map(|key| key.text).unwrap_or_default())),
+    };
+    app.nudge.queue();
+    Ok((status, Json(json(&answer)?)))
+}
+
+fn json(value: &impl serde::Serialize) -> Result<serde_json::Value, Error> {
+    serde_json::to_value(value).map_err(|error| Error::Internal(error.to_string()))
+}
+
+fn idempotency_key(headers: &HeaderMap, body: &[u8]) -> Result<Option<Key>, Error> {
+    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
+    let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
+    if text.is_empty() || text.len() > KEY_LENGTH_MAX {
+        return Err(Error::BadValue { name: "Idempotency-Key", value: text, wanted: "1 to 200 characters".into() });
+    }
+    let body_hash = Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Some(Key { text, body_hash }))
+}
+
+fn read_job_file(app: &App, body: &[u8]) -> Result<(model::spec::JobSpec, Plan), Error> {
+    if body.len() > JOB_FILE_BYTES_MAX {
+        return Err(Error::TooLarge { most_bytes: JOB_FILE_BYTES_MAX });
+    }
+    let wanted: String = "text in UTF-8".into();
+    let text = std::str::from_utf8(body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })?;
+    plan::from_text(text, &app.house).map_err(Error::BadSpec)
+}
+
+fn fresh_job_id() -> Result<JobId, Error> {
+    let mut random = [0; 10];
+    getrandom::fill(&mut random).map_err(|error| Error::Internal(format!("no randomness: {error}")))?;
+    Ok(JobId::new(now_ms(), &random))
+}
+
+#[derive(Deserialize, IntoParams)]
+pub struct ListQuery {
+    /// One state or several with commas: `queued,running`.
+    state: Option<String>,
+    name: Option<String>,
+    tag: Option<String>,
+    owner: Option<String>,
+    /// Part of the name or the description.
+    q: Option<String>,
+    /// From the last page's `next`.
+    cursor: Option<String>,
+    limit: Option<u32>,
+}
+
+/// Lists jobs, newest first.
+#[utoipa::path(get, path = "/api/v1/jobs", params(ListQuery), responses((status = 200, body = JobPage), (status = 400, body = ErrorBody)))]
+pub async fn list(State(app): AppState, Caller(holder): Caller, Query(query): Query<ListQuery>) -> Result<Json<JobPage>, Error> {
+    let limit = query.limit.unwrap_or(PAGE_DEFAULT);
+    if limit == 0 || limit > PAGE_MAX {
+        return Err(Error::BadValue { name: "limit", value: limit.to_string(), wanted: "1 to 500".into() });
+    }
+    let before = query.cursor.map(parse_cursor).transpose()?;
+    let states = query.state.as_deref().map(parse_states).transpose()?.unwrap_or_default();
+    let owner = visible_owner(&holder).or(query.owner);
+    let filter = Filter { states, name: query.name, tag: query.tag, owner, text: query.q };
+    let jobs = app.store.read(move |sql| jobs::list(sql, &filter, before, limit)).await?;
+    let next = (jobs.len() == limit as usize).then(|| jobs.last().map(|job| job.id.clone())).flatten();
+    Ok(Json(JobPage { jobs, next }))
+}
+
+fn parse_cursor(text: String) -> Result<JobId, Error> {
+    text.parse().map_err(|_| Error::BadValue { name: "cursor", value: text, wanted: "the `next` of an earlier page".into() })
+}
+
+fn parse_states(text: &str) -> Result<Vec<JobState>, Error> {
+    let wanted = || "a state such as queued, running or failed".to_owned();
+    let parse = |word: &str| JobState::from_text(word).ok_or_else(|| Error::BadValue { name: "state", value: word.into(), wanted: wanted() });
+    text.split(',').map(parse).collect()
+}
+
+/// Whose jobs a caller sees: an administrator everyone's, others their own.
+fn visible_owner(holder: &Holder) -> Option<String> {
+    match holder.role {
+        Role::Admin => None,
+        Role::User => Some(holder.user.clone()),
+    }
+}
+
+/// A job by id, `name` (its newest version) or `name@version`. Someone else's job is not there.
+pub fn find(sql: &Sql<'_>, holder: &Holder, text: &str) -> Result<Option<Job>, StoreError> {
+    let owner = visible_owner(holder);
+    if let Ok(id) = text.parse::<JobId>() {
+        return Ok(jobs::get(sql, id)?.filter(|job| owner.as_ref().is_none_or(|owner| job.owner == *owner)));
+    }
+    let (name, version) = match text.split_once('@') {
+        None => (text, None),
+        Some((name, version)) => match version.parse() {
+            Ok(version) => (name, Some(version)),
+            Err(_) => return Ok(None),
+        },
+    };
+    let Ok(name) = JobName::parse(name) else { return Ok(None) };
+    jobs::find(sql, owner.as_deref(), &name, version)
+}
+
+/// Finds a job or says there is none.
+pub async fn found(app: &App, holder: &Holder, text: &str) -> Result<Job, Error> {
+    let (who, what) = (holder.clone(), text.to_owned());
+    let job = app.store.read(move |sql| find(sql, &who, &what)).await?;
+    job.ok_or_else(|| Error::NoSuchJob(text.to_owned()))
+}
+
+/// Shows a job with its runs and what can be done to it.
+#[utoipa::path(get, path = "/api/v1/jobs/{job}", params(("job" = String, Path, description = "id, name or name@version")),
+    responses((status = 200, body = JobDetail), (status = 404, body = ErrorBody)))]
+pub async fn show(State(app): AppState, Caller(holder): Caller, Path(text): Path<String>) -> Result<Json<JobDetail>, Error> {
+    let job = found(&app, &holder, &text).await?;
+    let id = job.id;
+    let runs = app.store.read(move |sql| runs::of_job(sql, id)).await?;
+    let spec = serde_json::from_str(&job.spec).map_err(|error| Error::Internal(error.to_string()))?;
+    let actions = actions(job.state);
+    Ok(Json(JobDetail { summary: summary(&job), spec, runs: runs.into_iter().map(run_view).collect(), actions }))
+}
+
+fn actions(state: JobState) -> Actions {
+    let stop = next(state, JobEvent::StopAsked).err().map(|_| format!("it is {} already", state.text()));
+    let delete = (!state.is_over()).then(|| format!("it is {}; stop it first", state.text()));
+    Actions { stop: Action { refused: stop }, rerun: Action { refused: None }, delete: Action { refused: delete } }
+}
+
+pub fn summary(job: &Job) -> JobSummary {
+    JobSummary {
+        id: job.id.to_string(),
+        name: job.name.to_string(),
+        version: job.version,
+        owner: job.owner.clone(),
+        state: job.state,
+        reason: job.reason.clone(),
+        attempt: job.attempt,
+        priority: job.plan.priority,
+        tags: job.plan.tags.clone(),
+        description: job.plan.description.clone(),
+        tasks: job.plan.task_count(),
+        resources: job.plan.resources(),
+        created_at_ms: job.created_at_ms,
+        started_at_ms: job.started_at_ms,
+        ended_at_ms: job.ended_at_ms,
+    }
+}
+
+fn run_view(run: Run) -> RunView {
+    RunView {
+        task: run.run.task.to_string(),
+        attempt: run.run.attempt,
+        state: run.state,
+        node: run.node.to_string(),
+        devices: run.devices,
+        ports: run.ports,
+        pid: run.pid,
+        started_at_ms: run.started_at_ms,
+        ended_at_ms: run.ended_at_ms,
+        exit_code: run.ending.as_ref().and_then(|ending| ending.cause.exit_code()),
+        reason: run.ending.as_ref().map(ToString::to_string).unwrap_or_default(),
+        ending: run.ending,
+        missing: run.missing,
+    }
+}
+
+/// The job file as it was understood.
+#[utoipa::path(get, path = "/api/v1/jobs/{job}/spec", params(("job" = String, Path)),
+    responses((status = 200, body = Object), (status = 404, body = ErrorBody)))]
+pub async fn spec(State(app): AppState, Caller(holder): Caller, Path(text): Path<String>) -> Result<Json<serde_json::Value>, Error> {
+    let job = found(&app, &holder, &text).await?;
+    Ok(Json(serde_json::from_str(&job.spec).map_err(|error| Error::Internal(error.to_string()))?))
+}
+
+/// Asks a job to stop. Answered once the wish is durable; the job is `stopped` when nothing of it lives.
+#[utoipa::path(post, path = "/api/v1/jobs/{job}/stop", params(("job" = String, Path)),
+    responses((status = 200, body = JobSummary), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+pub async fn stop(State(app): AppState, Caller(holder): Caller, Path(text): Path<String>) -> Result<Json<JobSummary>, Error> {
+    let by = holder.user.clone();
+    let id = found(&app, &holder, &text).await?.id;
+    let stop_now = move |sql: &Sql<'_>| {
+        let Some(job) = jobs::get(sql, id)? else { return Ok(Err(Error::NoSuchJob(id.to_string()))) };
+        let Ok(to) = next(job.state, JobEvent::StopAsked) else {
+            return Ok(Err(Error::Refused { job: id, state: job.state, event: JobEvent::StopAsked }));
+        };
+        if to != job.state {
+            let doing = if to.is_over() { "stopped" } else { "being stopped" };
+            let reason = Some(format!("{doing} by {by}"));
+            let change = Change { to, reason, at_ms: now_ms(), used: None, stop_by: Some(by) };
+            if jobs::advance(sql, (id, job.state, job.attempt), &change)? == Written::Stale {
+                return Ok(Err(Error::Changed));
+            }
+        }
+        Ok(jobs::get(sql, id)?.ok_or_else(|| Error::NoSuchJob(id.to_string())))
+    };
+    let job = app.store.write(stop_now).await??;
+    crate::crash::point("cancel.intent-committed-before-signal");
+    app.nudge.runs();
+    Ok(Json(summary(&job)))
+}
+
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Duration {
+    /// `90s`, `2h`, …; null takes the limit away.
+    max_duration: Option<String>,
+}
+
+/// Sets how long a job may run, from its start.
+#[utoipa::path(post, path = "/api/v1/jobs/{job}/duration", params(("job" = String, Path)), request_body = Duration,
+    responses((status = 200, body = JobSummary), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+pub async fn set_duration(
+    State(app): AppState,
+    Caller(holder): Caller,
+    Path(text): Path<String>,
+    Body(body): Body,
+) -> Result<Json<JobSummary>, Error> {
+    let bad = |value: String| Error::BadValue { name: "max_duration", value, wanted: "a time such as 90s, 15m or 12h, or null".into() };
+    let asked: Duration = serde_json::from_slice(&body).map_err(|error| bad(error.to_string()))?;
+    let most_ms = asked.max_duration.map(|text| parse_duration_ms(&text).filter(|ms| *ms > 0).ok_or_else(|| bad(text))).transpose()?;
+    let job = found(&app, &holder, &text).await?;
+    let id = job.id;
+    match app.store.write(move |sql| jobs::set_max_duration(sql, id, most_ms)).await? {
+        Written::Yes => Ok(Json(summary(&found(&app, &holder, &id.to_string()).await?))),
+        Written::Stale => Err(Error::Refused { job: id, state: job.state, event: JobEvent::StopAsked }),
+    }
+}
+
+/// Deletes a job that is over: its name, its records and its files.
+#[utoipa::path(delete, path = "/api/v1/jobs/{job}", params(("job" = String, Path)),
+    responses((status = 204), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+pub async fn delete(State(app): AppState, Caller(holder): Caller, Path(text): Path<String>) -> Result<StatusCode, Error> {
+    let job = found(&app, &holder, &text).await?;
+    let id = job.id;
+    match app.store.write(move |sql| jobs::delete(sql, id)).await? {
+        Written::Yes => {
+            crate::crash::point("gc.rows-deleted-before-files");
+            app.nudge.sweep();
+            Ok(StatusCode::NO_CONTENT)
+        }
+        Written::Stale => Err(Error::NotOver { job: id, state: job.state }),
+    }
+}

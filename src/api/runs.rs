@@ -1,0 +1,127 @@
+//! What supervisors say. Each speaks for its own run only; the attempt in the run's key is the fence.
+
+use std::{
+    fs::{File, OpenOptions},
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::{Path as FilePath, PathBuf},
+};
+
+use axum::{
+    Json,
+    extract::State,
+    http::StatusCode,
+};
+use model::{
+    order::{Report, RunOrder},
+    wire::ErrorBody,
+};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{AppState, guard::OwnRun, extract::{Query, Body}};
+use crate::{
+    control::{self, now_ms},
+    error::Error,
+    rundir::RunDir,
+    store::{Sql, Written, jobs, runs},
+};
+
+/// The order of a run, for a supervisor that has only a route to the server.
+#[utoipa::path(get, path = "/api/v1/runs/{run}/order", params(("run" = String, Path)),
+    responses((status = 200, body = RunOrder), (status = 404, body = ErrorBody)))]
+pub async fn order(State(app): AppState, OwnRun(run): OwnRun) -> Result<Json<RunOrder>, Error> {
+    let text = run.to_string();
+    let read = move |sql: &Sql<'_>| {
+        let Some(job) = jobs::get(sql, run.job)? else { return Ok(None) };
+        let gang = runs::of_attempt(sql, run.job, run.attempt)?;
+        Ok(gang.iter().find(|it| it.run == run).and_then(|own| control::order(&job, &gang, own)))
+    };
+    app.store.read(read).await?.map(Json).ok_or(Error::NoSuchRun(text))
+}
+
+/// Takes a report. Answered once it is durable.
+#[utoipa::path(post, path = "/api/v1/runs/{run}/report", params(("run" = String, Path)), request_body = Report,
+    responses((status = 204), (status = 400, body = ErrorBody), (status = 410, body = ErrorBody)))]
+pub async fn report(State(app): AppState, OwnRun(run): OwnRun, Body(body): Body) -> Result<StatusCode, Error> {
+    let wanted: String = "a report".into();
+    let report: Report =
+        serde_json::from_slice(&body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })?;
+    crate::crash::point("finish.notified-before-commit");
+    let job = run.job;
+    let written = app
+        .store
+        .write(move |sql| match &report {
+            Report::Started { at_ms, pid, missing } => runs::started(sql, &run, *at_ms, *pid, missing),
+            Report::Ended { ending } => runs::ended(sql, &run, ending, now_ms()),
+        })
+        .await?;
+    app.nudge.job(job);
+    match written {
+        Written::Yes => Ok(StatusCode::NO_CONTENT),
+        Written::Stale => Err(Error::StaleRun),
+    }
+}
+
+#[derive(Deserialize, IntoParams)]
+pub struct OutputQuery {
+    file: OutputFile,
+    /// Where in the file the body begins.
+    offset: u64,
+}
+
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum OutputFile {
+    Log,
+    Index,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct Length {
+    length: u64,
+}
+
+/// Takes a piece of a run's output from a supervisor that does not share our disk. A piece that does
+/// not begin where the file ends is refused with the file's length, so nothing is doubled or left out.
+#[utoipa::path(post, path = "/api/v1/runs/{run}/output", params(("run" = String, Path), OutputQuery),
+    request_body(content = String, content_type = "application/octet-stream"),
+    responses((status = 200, body = Length), (status = 409, body = ErrorBody), (status = 410, body = ErrorBody)))]
+pub async fn output(
+    State(app): AppState,
+    OwnRun(run): OwnRun,
+    Query(query): Query<OutputQuery>,
+    Body(body): Body,
+) -> Result<Json<Length>, Error> {
+    let (key, text) = (run.clone(), run.to_string());
+    let row = app.store.read(move |sql| runs::get(sql, &key)).await?.ok_or(Error::NoSuchRun(text))?;
+    if row.state.is_over() {
+        return Err(Error::StaleRun);
+    }
+    let dir = RunDir::new(&app.data, &run);
+    let path = match query.file {
+        OutputFile::Log => dir.log(),
+        OutputFile::Index => dir.index(),
+    };
+    let internal = |error: String| Error::Internal(error);
+    let appended = tokio::task::spawn_blocking(move || append(&dir, path, query.offset, &body));
+    let length = appended.await.map_err(|error| internal(error.to_string()))?.map_err(|error| internal(error.to_string()))?;
+    length.map(|length| Json(Length { length })).map_err(|length| Error::WrongOffset { length })
+}
+
+/// The new length, or the length it has if the piece does not fit on.
+fn append(dir: &RunDir, path: PathBuf, offset: u64, bytes: &[u8]) -> std::io::Result<Result<u64, u64>> {
+    std::fs::create_dir_all(dir.path())?;
+    let file = open_to_append(&path)?;
+    // Two senders of one run, one of them late, must not write over each other.
+    file.lock()?;
+    let length = file.metadata()?.len();
+    if length != offset {
+        return Ok(Err(length));
+    }
+    file.write_all_at(bytes, offset)?;
+    Ok(Ok(offset + bytes.len() as u64))
+}
+
+fn open_to_append(path: &FilePath) -> std::io::Result<File> {
+    OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)
+}

@@ -1,0 +1,148 @@
+//! What a verb says when it cannot do what was asked, and the exit code that goes with it.
+
+use hyper::StatusCode;
+use model::{
+    spec::Problem,
+    wire::{ErrorBody, ProblemView},
+};
+
+use crate::client::ClientError;
+
+/// The exit codes, as `--help` and `docs/cli.md` promise them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Done,
+    /// The job failed or was stopped.
+    JobFailed,
+    /// The person asked for something that cannot be.
+    You,
+    /// The server, or this program, could not do what it should.
+    Us,
+    /// No server answers.
+    Away,
+    /// Ctrl-C, as a shell spells it.
+    Interrupted,
+}
+
+impl Exit {
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::JobFailed => 1,
+            Exit::You => 2,
+            Exit::Us => 3,
+            Exit::Away => 4,
+            Exit::Interrupted => 130,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Failure {
+    pub exit: Exit,
+    pub body: Box<ErrorBody>,
+    /// What the lines and columns of the problems belong to; none where they mean nothing to the person.
+    pub file: Option<String>,
+    /// Whether asking again soon may go better.
+    pub may_pass: bool,
+}
+
+impl Failure {
+    pub fn new(exit: Exit, code: &str, message: impl Into<String>) -> Self {
+        let body = ErrorBody { code: code.into(), message: message.into(), hint: None, problems: Vec::new() };
+        Self { exit, body: Box::new(body), file: None, may_pass: exit == Exit::Away }
+    }
+
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Exit::You, "usage", message)
+    }
+
+    pub fn away(message: impl Into<String>) -> Self {
+        Self::new(Exit::Away, "not_reachable", message)
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.body.hint = Some(hint.into());
+        self
+    }
+
+    /// A job file that cannot be read: every problem at once.
+    pub fn bad_file(file: &str, problems: Vec<Problem>) -> Self {
+        let view = |it: Problem| ProblemView { path: it.path, line: it.line, column: it.column, message: it.message, hint: it.hint };
+        let mut failure = Self::new(Exit::You, "bad_spec", counted(file, problems.len()));
+        failure.body.problems = problems.into_iter().map(view).collect();
+        failure.file = Some(file.to_owned());
+        failure
+    }
+}
+
+fn counted(file: &str, problems: usize) -> String {
+    if problems == 1 { format!("{file} has a problem") } else { format!("{file} has {problems} problems") }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let message = error.to_string();
+        match error {
+            ClientError::Away(..) => {
+                Self::away(message).hint("is it running? `trainmaster up` starts a server; `trainmaster doctor` looks for one")
+            }
+            ClientError::BadUrl(_) => Self::usage(message),
+            ClientError::Refused(status, body) => Self {
+                exit: whose_fault(status),
+                may_pass: status == StatusCode::SERVICE_UNAVAILABLE,
+                body: with_hint(status, body),
+                file: None,
+            },
+        }
+    }
+}
+
+fn whose_fault(status: StatusCode) -> Exit {
+    if status.is_server_error() { Exit::Us } else { Exit::You }
+}
+
+fn with_hint(status: StatusCode, mut body: Box<ErrorBody>) -> Box<ErrorBody> {
+    if status == StatusCode::UNAUTHORIZED && body.hint.is_none() {
+        body.hint = Some("`trainmaster login URL` stores a token that the server knows".into());
+    }
+    body
+}
+
+impl From<std::io::Error> for Failure {
+    /// The only files and streams a verb touches without saying so are its own output.
+    fn from(error: std::io::Error) -> Self {
+        Self::new(Exit::Us, "output", format!("the output cannot be written: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(status: u16) -> Failure {
+        let body = ErrorBody { code: "x".into(), message: "no".into(), hint: None, problems: Vec::new() };
+        ClientError::Refused(StatusCode::from_u16(status).unwrap(), Box::new(body)).into()
+    }
+
+    #[test]
+    fn a_refusal_is_the_callers_and_a_server_error_is_ours() {
+        assert_eq!(refused(404).exit.code(), 2);
+        assert_eq!(refused(422).exit.code(), 2);
+        assert_eq!(refused(500).exit.code(), 3);
+        let away: Failure = ClientError::Away("http://x".into(), "refused".into()).into();
+        assert_eq!(away.exit.code(), 4);
+    }
+
+    #[test]
+    fn only_what_may_go_better_is_asked_again() {
+        assert!(refused(503).may_pass);
+        assert!(!refused(500).may_pass);
+        assert!(!refused(409).may_pass);
+    }
+
+    #[test]
+    fn an_unknown_caller_is_told_to_log_in() {
+        assert!(refused(401).body.hint.unwrap().contains("trainmaster login"));
+    }
+}

@@ -1,0 +1,247 @@
+//! `trainmaster logs JOB`.
+
+use http_body_util::BodyExt;
+use model::{
+    logs::Stream,
+    wire::{JobDetail, JobSummary},
+};
+use serde_json::json;
+
+use super::{
+    chunks,
+    context::{Context, encode, in_time, job_path, query},
+    failure::{Exit, Failure},
+    follow::Wish,
+    output,
+    people::{label, now_ms, parse_since},
+    printer::{Manner, Printer},
+    watch::{Only, Screen, watch},
+};
+use crate::client::Call;
+
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct LogsArgs {
+    #[arg(value_parser = super::people::parse_job)]
+    pub job: String,
+    /// Go on until the job is over
+    #[arg(long, short)]
+    pub follow: bool,
+    /// Only this task, such as worker-0
+    #[arg(long, short)]
+    pub task: Option<String>,
+    /// Only what came after: 10m for ten minutes ago, or a moment such as 2026-03-01T14:05
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Only the last lines of each task
+    #[arg(long, short = 'n', value_name = "LINES")]
+    pub tail: Option<u64>,
+    /// Only this stream; both in the order they came if not given
+    #[arg(long, value_enum)]
+    pub stream: Option<StreamArg>,
+    /// Only this attempt; the newest if not given
+    #[arg(long, value_name = "N")]
+    pub attempt: Option<u32>,
+    /// Every byte as it is, even to a terminal
+    #[arg(long)]
+    pub raw: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum StreamArg {
+    Stdout,
+    Stderr,
+}
+
+impl StreamArg {
+    fn stream(self) -> Stream {
+        match self {
+            StreamArg::Stdout => Stream::Stdout,
+            StreamArg::Stderr => Stream::Stderr,
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            StreamArg::Stdout => "stdout",
+            StreamArg::Stderr => "stderr",
+        }
+    }
+}
+
+pub async fn logs(context: &Context, args: &LogsArgs) -> Result<Exit, Failure> {
+    let since_ms = args.since.as_deref().map(read_since).transpose()?;
+    let job: JobDetail = context.get(&job_path(&args.job, "")).await?;
+    let tasks = chosen_tasks(&job, args)?;
+    let manner = Manner::now(args.task.is_none() && job.summary.tasks > 1, args.raw);
+    if args.follow {
+        return follow_logs(context, args, &job.summary, since_ms, manner).await;
+    }
+    if tasks.is_empty() {
+        output::aside(&format!("{} is {}: it has written nothing yet", label(&job.summary), job.summary.state.text()));
+    }
+    let wanted = Wanted { context, args, job: &job.summary, since_ms };
+    if context.json { wanted.print_json(&tasks).await } else { wanted.print(&tasks, manner).await }
+}
+
+fn read_since(text: &str) -> Result<u64, Failure> {
+    let read = parse_since(text, now_ms(), &jiff::tz::TimeZone::system());
+    read.ok_or_else(|| Failure::usage(format!("--since {text}: write it as 10m, 2h30m or 2026-03-01T14:05")))
+}
+
+/// The runs whose logs are wanted: the newest attempt of each task, or the one asked for.
+fn chosen_tasks(job: &JobDetail, args: &LogsArgs) -> Result<Vec<(String, u32)>, Failure> {
+    let wanted = |task: &str| args.task.as_deref().is_none_or(|only| only == task);
+    let mut chosen: Vec<(String, u32)> = Vec::new();
+    for run in job.runs.iter().filter(|run| wanted(&run.task) && args.attempt.is_none_or(|attempt| attempt == run.attempt)) {
+        match chosen.iter_mut().find(|(task, _)| *task == run.task) {
+            Some((_, attempt)) => *attempt = run.attempt.max(*attempt),
+            None => chosen.push((run.task.clone(), run.attempt)),
+        }
+    }
+    chosen.sort();
+    if chosen.is_empty() && !job.runs.is_empty() {
+        return Err(no_such_run(job, args));
+    }
+    Ok(chosen)
+}
+
+fn no_such_run(job: &JobDetail, args: &LogsArgs) -> Failure {
+    let mut known: Vec<&str> = job.runs.iter().map(|run| run.task.as_str()).collect();
+    known.sort_unstable();
+    known.dedup();
+    let task = args.task.as_deref().map_or("no task".into(), |task| format!("no task {task}"));
+    let attempt = args.attempt.map_or(String::new(), |attempt| format!(" in attempt {attempt}"));
+    Failure::usage(format!("{} has {task}{attempt}", label(&job.summary))).hint(format!("it has {}", known.join(", ")))
+}
+
+async fn follow_logs(context: &Context, args: &LogsArgs, job: &JobSummary, since_ms: Option<u64>, manner: Manner) -> Result<Exit, Failure> {
+    let only = Only { stream: args.stream.map(StreamArg::stream), attempt: args.attempt };
+    let wish = Wish { job: job.id.clone(), logs: true, task: args.task.clone(), tail: args.tail, since_ms };
+    match watch(context, &wish, &mut Screen::new(manner, only, context.json)).await {
+        Ok(_) => Ok(Exit::Done),
+        // Ctrl-C is how one ends it; there is nothing to explain.
+        Err(failure) if failure.exit == Exit::Interrupted => Ok(Exit::Interrupted),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// What is read of each task.
+struct Wanted<'a> {
+    context: &'a Context,
+    args: &'a LogsArgs,
+    job: &'a JobSummary,
+    since_ms: Option<u64>,
+}
+
+impl Wanted<'_> {
+    fn path(&self, task: &str, attempt: u32) -> String {
+        let pairs = [
+            ("attempt", Some(attempt.to_string())),
+            ("stream", Some(self.args.stream.map_or("merged", StreamArg::text).to_owned())),
+            ("tail", self.args.tail.map(|lines| lines.to_string())),
+            ("since_ms", self.since_ms.map(|ms| ms.to_string())),
+        ];
+        job_path(&self.job.id, &format!("/tasks/{}/log", encode(task))) + &query(&pairs)
+    }
+
+    async fn print(&self, tasks: &[(String, u32)], manner: Manner) -> Result<Exit, Failure> {
+        let mut printer = Printer::new(manner);
+        for (task, attempt) in tasks {
+            let path = self.path(task, *attempt);
+            let answer = in_time(self.context.find()?.client.open(Call::get(&path))).await?;
+            let mut body = answer.into_body();
+            while let Some(frame) = body.frame().await {
+                let frame = frame.map_err(|error| Failure::away(format!("the log of {task} was cut off: {error}")))?;
+                let Ok(bytes) = frame.into_data() else { continue };
+                let (sink, bytes) = printer.push(task, Stream::Stdout, &bytes);
+                output::bytes(sink, &bytes)?;
+            }
+        }
+        for (sink, bytes) in printer.finish() {
+            output::bytes(sink, &bytes)?;
+        }
+        Ok(Exit::Done)
+    }
+
+    async fn print_json(&self, tasks: &[(String, u32)]) -> Result<Exit, Failure> {
+        let mut logs = Vec::new();
+        for (task, attempt) in tasks {
+            let bytes = self.context.call(Call::get(&self.path(task, *attempt))).await?;
+            let (text, base64) = chunks::text_or_base64(bytes.to_vec());
+            let content = text.map(|text| json!({ "text": text })).or_else(|| base64.map(|base64| json!({ "base64": base64 })));
+            let mut log = json!({ "task": task, "attempt": attempt });
+            if let (Some(log), Some(content)) = (log.as_object_mut(), content.as_ref().and_then(|it| it.as_object())) {
+                log.extend(content.clone());
+            }
+            logs.push(log);
+        }
+        output::json(&json!({ "job": self.job.id, "logs": logs }))?;
+        Ok(Exit::Done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{job::JobState, task::TaskState, wire::RunView};
+
+    use super::*;
+    use crate::cli::fake;
+
+    fn job(runs: &[(&str, u32)]) -> JobDetail {
+        let run = |(task, attempt): &(&str, u32)| RunView {
+            task: task.to_string(),
+            attempt: *attempt,
+            state: TaskState::Running,
+            node: String::new(),
+            devices: Default::default(),
+            ports: Default::default(),
+            pid: None,
+            started_at_ms: None,
+            ended_at_ms: None,
+            ending: None,
+            exit_code: None,
+            reason: String::new(),
+            missing: Vec::new(),
+        };
+        let actions: model::wire::Actions = serde_json::from_value(json!({ "stop": {}, "rerun": {}, "delete": {} })).unwrap();
+        let summary = fake::job("digits", JobState::Running);
+        JobDetail { summary, spec: serde_json::Value::Null, runs: runs.iter().map(run).collect(), actions }
+    }
+
+    fn chosen(task: Option<&str>, attempt: Option<u32>) -> String {
+        let runs = [("worker-1", 2), ("worker-0", 2), ("worker-1", 1), ("worker-0", 1), ("ps-0", 1)];
+        let args = LogsArgs { task: task.map(Into::into), attempt, ..LogsArgs::default() };
+        match chosen_tasks(&job(&runs), &args) {
+            Ok(tasks) => tasks.iter().map(|(task, attempt)| format!("{task}.{attempt} ")).collect(),
+            Err(failure) => format!("{}; {}", failure.body.message, failure.body.hint.unwrap()),
+        }
+    }
+
+    #[test]
+    fn the_newest_attempt_of_each_task_is_meant_unless_another_is_named() {
+        assert_eq!(chosen(None, None), "ps-0.1 worker-0.2 worker-1.2 ");
+        assert_eq!(chosen(Some("worker-0"), None), "worker-0.2 ");
+        assert_eq!(chosen(None, Some(1)), "ps-0.1 worker-0.1 worker-1.1 ");
+    }
+
+    #[test]
+    fn a_task_that_is_not_there_is_told_with_those_that_are() {
+        assert_eq!(chosen(Some("worker-7"), None), "digits@3 has no task worker-7; it has ps-0, worker-0, worker-1");
+        assert_eq!(chosen(None, Some(9)), "digits@3 has no task in attempt 9; it has ps-0, worker-0, worker-1");
+    }
+
+    #[test]
+    fn a_job_that_has_not_begun_has_no_logs_yet() {
+        assert_eq!(chosen_tasks(&job(&[]), &LogsArgs::default()).unwrap(), []);
+    }
+
+    #[test]
+    fn a_log_is_asked_for_as_it_is_wanted() {
+        let context = Context::new(Default::default(), Default::default());
+        let args = LogsArgs { tail: Some(100), stream: Some(StreamArg::Stderr), ..LogsArgs::default() };
+        let job = fake::job("digits", JobState::Running);
+        let wanted = Wanted { context: &context, args: &args, job: &job, since_ms: Some(5) };
+        let path = wanted.path("worker-0", 2);
+        assert_eq!(path, format!("/api/v1/jobs/{}/tasks/worker-0/log?attempt=2&stream=stderr&tail=100&since_ms=5", job.id));
+    }
+}

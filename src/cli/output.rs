@@ -1,0 +1,228 @@
+//! The only place that prints. People's text goes through `anstream`, which drops the colours where
+//! nobody would see them; a task's own bytes go out as they are.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    time::Duration,
+};
+
+use anstream::{AutoStream, ColorChoice};
+use indicatif::{ProgressBar, ProgressStyle};
+use model::wire::{ErrorBody, ProblemView};
+use serde::Serialize;
+
+use super::{failure::Failure, style, terminal::plain};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sink {
+    Stdout,
+    Stderr,
+}
+
+impl Sink {
+    pub fn is_terminal(self) -> bool {
+        match self {
+            Sink::Stdout => io::stdout().is_terminal(),
+            Sink::Stderr => io::stderr().is_terminal(),
+        }
+    }
+
+    /// Whether colours belong there; `NO_COLOR` and its relatives are honoured.
+    pub fn has_colour(self) -> bool {
+        let choice = match self {
+            Sink::Stdout => AutoStream::choice(&io::stdout()),
+            Sink::Stderr => AutoStream::choice(&io::stderr()),
+        };
+        choice != ColorChoice::Never
+    }
+}
+
+/// Text for people, which ends with its own line break.
+pub fn text(text: &str) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+pub fn line(line: &str) -> io::Result<()> {
+    text(&format!("{line}\n"))
+}
+
+/// One JSON document.
+pub fn json<T: Serialize>(document: &T) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, document)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+/// One of many JSON documents, on a line of its own.
+pub fn json_line<T: Serialize>(document: &T) -> io::Result<()> {
+    let mut line = serde_json::to_vec(document)?;
+    line.push(b'\n');
+    bytes(Sink::Stdout, &line)
+}
+
+/// Bytes exactly as they are.
+pub fn bytes(sink: Sink, bytes: &[u8]) -> io::Result<()> {
+    match sink {
+        Sink::Stdout => write_through(io::stdout().lock(), bytes),
+        Sink::Stderr => write_through(io::stderr().lock(), bytes),
+    }
+}
+
+fn write_through(mut out: impl Write, bytes: &[u8]) -> io::Result<()> {
+    out.write_all(bytes)?;
+    out.flush()
+}
+
+/// A question whose answer is typed on the same line.
+pub fn prompt(words: &str) {
+    write_through(anstream::stderr().lock(), words.as_bytes()).ok();
+}
+
+/// A remark beside the output. It must not stop anything, so it is dropped where it cannot be written.
+pub fn note(text: &str) {
+    writeln!(anstream::stderr().lock(), "{text}").ok();
+}
+
+/// A remark that only helps someone who is watching.
+pub fn aside(text: &str) {
+    if Sink::Stderr.is_terminal() {
+        note(text);
+    }
+}
+
+pub fn failure(failure: &Failure, json: bool) {
+    if json {
+        note(&serde_json::json!({ "error": failure.body }).to_string());
+    } else {
+        note(failure_text(failure).trim_end());
+    }
+}
+
+/// `error: …`, the problems with their places, `hint: …`.
+fn failure_text(failure: &Failure) -> String {
+    let ErrorBody { message, hint, problems, code: _ } = failure.body.as_ref();
+    let mut text = format!("{}: {}\n", style::paint(style::BAD, "error"), plain(message));
+    for problem in problems {
+        text.push_str(&plain(&problem_line(problem, failure.file.as_deref())));
+        text.push('\n');
+    }
+    // A first hint that only repeats a problem's own helps nobody.
+    for hint in hint.iter().filter(|_| problems.is_empty()) {
+        text.push_str(&format!("{}: {}\n", style::paint(style::LOUD, "hint"), plain(hint)));
+    }
+    text
+}
+
+fn problem_line(problem: &ProblemView, file: Option<&str>) -> String {
+    // What was given by a flag has no place in the file.
+    let file = file.filter(|_| !problem.path.starts_with("--"));
+    let place = match (file, problem.line) {
+        (Some(file), 0) => format!("{file}: "),
+        (Some(file), line) => format!("{file}:{line}:{}: ", problem.column),
+        (None, _) => String::new(),
+    };
+    let path = if problem.path.is_empty() { String::new() } else { format!("{}: ", problem.path) };
+    let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!(" (hint: {hint})"));
+    format!("{place}{path}{}{hint}", problem.message)
+}
+
+/// How wide the terminal is; none where there is none.
+pub fn width() -> Option<usize> {
+    if !Sink::Stdout.is_terminal() {
+        return None;
+    }
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the call fills the structure it is given, and only that.
+    let answer = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &mut size) };
+    (answer == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
+}
+
+/// A turning wheel with a few words, on a terminal; nothing at all elsewhere.
+#[derive(Default)]
+pub struct Progress {
+    bar: Option<ProgressBar>,
+}
+
+const WHEEL_STEP: Duration = Duration::from_millis(120);
+
+impl Progress {
+    pub fn say(&mut self, words: &str) {
+        if !Sink::Stderr.is_terminal() {
+            return;
+        }
+        let bar = self.bar.get_or_insert_with(|| {
+            let style = ProgressStyle::with_template("{spinner} {wide_msg}").expect("the template is right");
+            let bar = ProgressBar::new_spinner().with_style(style);
+            bar.enable_steady_tick(WHEEL_STEP);
+            bar
+        });
+        bar.set_message(plain(words));
+    }
+
+    pub fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::spec::Problem;
+
+    use super::*;
+    use crate::cli::failure::Exit;
+
+    fn shown(failure: &Failure) -> String {
+        anstream::adapter::strip_str(&failure_text(failure)).to_string()
+    }
+
+    #[test]
+    fn an_error_is_one_line_and_its_hint_another() {
+        let failure = Failure::away("nobody is there").hint("call again");
+        insta::assert_snapshot!(shown(&failure), @"
+        error: nobody is there
+        hint: call again
+        ");
+    }
+
+    #[test]
+    fn every_problem_of_a_file_has_its_place() {
+        let problem = |path: &str, line, message: &str, hint: Option<&str>| Problem {
+            path: path.into(),
+            line,
+            column: 11,
+            message: message.into(),
+            hint: hint.map(Into::into),
+        };
+        let failure = Failure::bad_file(
+            "job.yaml",
+            vec![
+                problem("roles.worker.cpus", 4, "`-1` is not a number above 0", None),
+                problem("roles.wroker", 7, "there is no such key", Some("did you mean `worker`?")),
+                problem("name", 0, "is missing", None),
+            ],
+        );
+        insta::assert_snapshot!(shown(&failure), @"
+        error: job.yaml has 3 problems
+        job.yaml:4:11: roles.worker.cpus: `-1` is not a number above 0
+        job.yaml:7:11: roles.wroker: there is no such key (hint: did you mean `worker`?)
+        job.yaml: name: is missing
+        ");
+    }
+
+    #[test]
+    fn what_the_server_says_cannot_play_with_the_terminal() {
+        let failure = Failure::new(Exit::You, "x", "no job \x1b[2J\x07");
+        assert_eq!(shown(&failure), "error: no job ^[[2J^G\n");
+    }
+}

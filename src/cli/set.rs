@@ -1,0 +1,193 @@
+//! `--set roles.worker.tasks=4`: one value of a spec, changed by its path.
+
+use serde_json::{Map, Value};
+
+use super::failure::Failure;
+
+/// A path and the new value, as typed after `--set`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    path: Vec<String>,
+    value: Value,
+}
+
+impl std::str::FromStr for Setting {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (path, value) = text.split_once('=').ok_or("write it as key=value, such as roles.worker.tasks=4")?;
+        let path = parse_path(path)?;
+        let value = if is_text(&path) { text_or_list(value) } else { scalar(value) };
+        Ok(Self { path, value })
+    }
+}
+
+impl Setting {
+    /// Whether a problem at `path` of the spec is about what was set here.
+    pub fn covers(&self, path: &str) -> bool {
+        let plain = path.replace('[', ".").replace([']', '"'], "");
+        let own = self.path.join(".");
+        plain.strip_prefix(&own).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+}
+
+/// Applies the settings in their order.
+pub fn apply(spec: &mut Value, settings: &[Setting]) -> Result<(), Failure> {
+    for setting in settings {
+        put(spec, &setting.path, setting.value.clone())
+            .map_err(|why| Failure::usage(format!("--set {}: {why}", setting.path.join("."))))?;
+    }
+    Ok(())
+}
+
+/// Splits at the dots; a part with dots of its own stands in double quotes.
+fn parse_path(text: &str) -> Result<Vec<String>, String> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    loop {
+        let (part, after) = match rest.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').ok_or_else(|| format!("`{text}` has a quote that is not closed"))?,
+            None => rest.split_at(rest.find('.').unwrap_or(rest.len())),
+        };
+        if part.is_empty() {
+            return Err(format!("`{text}` is not a path such as roles.worker.tasks"));
+        }
+        parts.push(part.to_owned());
+        match after.strip_prefix('.') {
+            Some(more) => rest = more,
+            None if after.is_empty() => return Ok(parts),
+            None => return Err(format!("`{text}` has something behind a quote; a dot belongs there")),
+        }
+    }
+}
+
+/// Whether the spec wants text here, so that `env.SEED=007` stays as it was typed.
+fn is_text(path: &[String]) -> bool {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    matches!(
+        path.as_slice(),
+        ["name" | "description" | "max_duration" | "stop_grace" | "code" | "input" | "tags"]
+            | ["env" | "tags", _]
+            | ["roles", _, "command"]
+            | ["roles", _, "env" | "command", _]
+    )
+}
+
+/// A list stays a list; everything else is taken as it was typed.
+fn text_or_list(text: &str) -> Value {
+    let list = || serde_json::from_str(text).ok().filter(Value::is_array);
+    match text {
+        "null" => Value::Null,
+        text if text.starts_with('[') => list().unwrap_or_else(|| text.into()),
+        text => text.into(),
+    }
+}
+
+/// Numbers, booleans, `null`, lists and maps as JSON has them; everything else is text.
+fn scalar(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+}
+
+fn put(place: &mut Value, path: &[String], value: Value) -> Result<(), String> {
+    let [part, rest @ ..] = path else {
+        *place = value;
+        return Ok(());
+    };
+    if place.is_null() {
+        *place = Value::Object(Map::new());
+    }
+    match place {
+        Value::Object(map) if rest.is_empty() && value.is_null() => {
+            map.remove(part);
+            Ok(())
+        }
+        Value::Object(map) => put(map.entry(part.clone()).or_insert(Value::Null), rest, value),
+        Value::Array(list) => put(list_item(list, part)?, rest, value),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Err(format!("there is nothing inside {place} to set")),
+    }
+}
+
+/// An item by its number from 0; the number after the last makes a new one.
+fn list_item<'a>(list: &'a mut Vec<Value>, part: &str) -> Result<&'a mut Value, String> {
+    let length = list.len();
+    let index = part.parse().ok().filter(|index| *index <= length);
+    let index: usize = index.ok_or_else(|| format!("`{part}` is not a number from 0 to {length}"))?;
+    if index == length {
+        list.push(Value::Null);
+    }
+    Ok(&mut list[index])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn set(settings: &[&str]) -> Result<Value, String> {
+        let mut spec = json!({
+            "name": "digits", "tags": ["a"],
+            "roles": {"worker": {"command": ["python3", "train.py", "0.1"], "memory": "4GiB", "tasks": 2}},
+        });
+        let settings: Vec<Setting> = settings.iter().map(|text| text.parse()).collect::<Result<_, _>>()?;
+        apply(&mut spec, &settings).map_err(|failure| failure.body.message)?;
+        Ok(spec)
+    }
+
+    #[test]
+    fn a_value_is_set_by_its_path_and_has_the_type_it_looks_like() {
+        let spec = set(&["roles.worker.tasks=4", "roles.worker.cpus=0.5", "roles.worker.memory=8GiB", "priority=-3"]).unwrap();
+        assert_eq!(spec["roles"]["worker"]["tasks"], json!(4));
+        assert_eq!(spec["roles"]["worker"]["cpus"], json!(0.5));
+        assert_eq!(spec["roles"]["worker"]["memory"], json!("8GiB"));
+        assert_eq!(spec["priority"], json!(-3));
+    }
+
+    #[test]
+    fn what_the_spec_wants_as_text_stays_as_typed() {
+        let spec = set(&["env.SEED=007", "name=42", "roles.worker.env.LR=1e-3", "roles.worker.command.2=0.20", "tags.1=true"]).unwrap();
+        assert_eq!(spec["env"]["SEED"], json!("007"));
+        assert_eq!(spec["name"], json!("42"));
+        assert_eq!(spec["roles"]["worker"]["env"]["LR"], json!("1e-3"));
+        assert_eq!(spec["roles"]["worker"]["command"], json!(["python3", "train.py", "0.20"]));
+        assert_eq!(spec["tags"], json!(["a", "true"]));
+    }
+
+    #[test]
+    fn lists_maps_and_nothing_can_be_set_too() {
+        let spec = set(&["tags=[\"x\"]", "roles.worker.accelerators={\"A100\":2}", "roles.worker.memory=null", "env.A=x=y"]).unwrap();
+        assert_eq!(spec["tags"], json!(["x"]));
+        assert_eq!(spec["roles"]["worker"]["accelerators"], json!({"A100": 2}));
+        assert_eq!(spec["roles"]["worker"].get("memory"), None);
+        assert_eq!(spec["env"]["A"], json!("x=y"));
+    }
+
+    #[test]
+    fn a_name_with_dots_stands_in_quotes() {
+        assert_eq!(set(&["roles.\"a.b\".tasks=1"]).unwrap()["roles"]["a.b"]["tasks"], json!(1));
+    }
+
+    #[test]
+    fn a_problem_of_a_value_that_was_set_is_known() {
+        let setting: Setting = "roles.worker.command.2=x".parse().unwrap();
+        assert!(setting.covers("roles.worker.command[2]"));
+        assert!(!setting.covers("roles.worker.command"));
+        assert!("env=3".parse::<Setting>().unwrap().covers("env.A"));
+        assert!(!"env=3".parse::<Setting>().unwrap().covers("environment"));
+        assert!("roles.\"a.b\".tasks=1".parse::<Setting>().unwrap().covers("roles.\"a.b\".tasks"));
+    }
+
+    #[test]
+    fn a_path_that_leads_nowhere_says_why() {
+        for (text, why) in [
+            ("tasks", "write it as key=value, such as roles.worker.tasks=4"),
+            ("=4", "`` is not a path such as roles.worker.tasks"),
+            ("a..b=4", "`a..b` is not a path such as roles.worker.tasks"),
+            ("roles.\"x=4", "`roles.\"x` has a quote that is not closed"),
+            ("roles.\"x\"y=4", "`roles.\"x\"y` has something behind a quote; a dot belongs there"),
+            ("name.x=4", "--set name.x: there is nothing inside \"digits\" to set"),
+            ("tags.7=b", "--set tags.7: `7` is not a number from 0 to 1"),
+        ] {
+            assert_eq!(set(&[text]).unwrap_err(), why, "{text}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Sending a spec to the server so that it arrives exactly once.
+
+use bytes::Bytes;
+use model::wire::Submitted;
+
+use super::{
+    context::{Context, read_answer},
+    failure::Failure,
+};
+use crate::client::Call;
+
+/// A spec on its way, as text.
+#[derive(Clone, Debug)]
+pub struct Parcel {
+    pub text: Bytes,
+    pub content_type: &'static str,
+}
+
+impl Parcel {
+    pub fn json(spec: &impl serde::Serialize) -> Result<Self, Failure> {
+        let text = serde_json::to_vec(spec).map_err(|error| Failure::usage(format!("the spec cannot be sent: {error}")))?;
+        Ok(Self { text: text.into(), content_type: "application/json" })
+    }
+
+    fn call<'a>(&self, path: &'a str) -> Call<'a> {
+        let mut call = Call::post(path, self.text.clone());
+        call.headers = vec![("content-type", self.content_type.into())];
+        call
+    }
+}
+
+/// Submits, and asks again with the same key when the line is cut: whether the first try was heard
+/// or not, the server makes one job of it.
+pub async fn submit(context: &Context, parcel: &Parcel) -> Result<Submitted, Failure> {
+    let key = uuid::Uuid::now_v7().simple().to_string();
+    let answer = context.insist(|| parcel.call("/api/v1/jobs").header("idempotency-key", key.clone())).await?;
+    read_answer(&answer)
+}
+
+/// What would be run, without running it.
+pub async fn plan(context: &Context, parcel: &Parcel) -> Result<serde_json::Value, Failure> {
+    context.ask(parcel.call("/api/v1/jobs?dry_run=true")).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::fake::{Fake, Turn};
+
+    const MADE: &str = r#"{"id":"job-1","name":"a","version":1}"#;
+
+    async fn submitted(turns: Vec<Turn>) -> (Fake, Result<Submitted, Failure>) {
+        let fake = Fake::new(turns).await;
+        let parcel = Parcel { text: "name: a".into(), content_type: "application/yaml" };
+        let answer = submit(&fake.context, &parcel).await;
+        (fake, answer)
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_was_lost_is_asked_for_again_with_the_same_key() {
+        let busy = r#"{"code":"busy","message":"the database is busy"}"#;
+        let (fake, answer) = submitted(vec![Turn::Cut, Turn::Answer(503, busy.into()), Turn::Answer(200, MADE.into())]).await;
+        assert_eq!(answer.unwrap().id, "job-1");
+        let keys = fake.header("idempotency-key");
+        assert_eq!(keys.len(), 3);
+        assert!(!keys[0].is_empty() && keys.iter().all(|key| *key == keys[0]), "{keys:?}");
+        assert!(fake.requests().iter().all(|request| request.ends_with("\r\n\r\nname: a")));
+    }
+
+    #[tokio::test]
+    async fn every_submission_has_a_key_of_its_own() {
+        let (first, _) = submitted(vec![Turn::Answer(201, MADE.into())]).await;
+        let (second, _) = submitted(vec![Turn::Answer(201, MADE.into())]).await;
+        assert_ne!(first.header("idempotency-key"), second.header("idempotency-key"));
+    }
+
+    #[tokio::test]
+    async fn a_refusal_is_final() {
+        let refusal = r#"{"code":"bad_spec","message":"the job file has a problem"}"#;
+        let (fake, answer) = submitted(vec![Turn::Answer(422, refusal.into()), Turn::Answer(201, MADE.into())]).await;
+        assert_eq!(answer.unwrap_err().body.code, "bad_spec");
+        assert_eq!(fake.requests().len(), 1);
+    }
+}

@@ -1,0 +1,49 @@
+//! What the engines own, as last seen, for readers who must not wait for an engine.
+
+use std::sync::{Arc, RwLock};
+
+use model::{schedule, wire::NodeView};
+
+use crate::{engine, store::runs::Run};
+
+#[derive(Clone, Default)]
+pub struct Board(Arc<RwLock<Vec<engine::Node>>>);
+
+impl Board {
+    pub fn set(&self, nodes: Vec<engine::Node>) {
+        *self.0.write().unwrap_or_else(std::sync::PoisonError::into_inner) = nodes;
+    }
+
+    pub(super) fn nodes(&self) -> Vec<engine::Node> {
+        self.0.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// The nodes as placing sees them.
+    pub fn for_placing(&self) -> Vec<schedule::Node> {
+        let node = |it: engine::Node| schedule::Node { name: it.name, capacity: it.capacity, open: it.open };
+        self.nodes().into_iter().map(node).collect()
+    }
+
+    /// The nodes as a person sees them, with what the live runs hold.
+    pub fn with_use(&self, live: &[Run]) -> Vec<NodeView> {
+        self.nodes().into_iter().map(|node| view(node, live)).collect()
+    }
+}
+
+fn view(node: engine::Node, live: &[Run]) -> NodeView {
+    let mut free = node.capacity.clone();
+    let mut held_by = Vec::new();
+    for run in live.iter().filter(|run| run.node == node.name) {
+        free.take(&run.amount);
+        held_by.push(model::wire::HeldView { job: run.run.to_string(), amount: run.amount.clone() });
+    }
+    NodeView {
+        name: node.name.to_string(),
+        address: node.address,
+        open: node.open,
+        reason: node.reason,
+        capacity: node.capacity,
+        free,
+        held_by,
+    }
+}

@@ -1,0 +1,179 @@
+//! Placing: whole gangs onto nodes, with devices and ports, in one transaction each; then they are started.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{
+    ids::{JobId, NodeName, RunKey, TaskName},
+    job::{JobEvent, JobState, next},
+    schedule::{Assignment, Held, Waiting, What, place},
+};
+
+use super::{Control, now_ms, running};
+use crate::store::{
+    Sql, StoreError, Written,
+    jobs::{self, Change, Job},
+    runs::{self, NewRun, Run},
+};
+
+/// How far down the queue one turn looks.
+const LOOK_MAX: u32 = 100;
+
+/// What one turn decides from.
+struct Scene {
+    queue: Vec<Waiting>,
+    live: Vec<Run>,
+    held: Vec<Held>,
+}
+
+/// `write_reasons` also stores why the others wait; it is asked for on sweeps, not on every nudge.
+pub async fn turn(control: &Control, write_reasons: bool) -> anyhow::Result<()> {
+    let scene = control.store.read(read_scene).await?;
+    if scene.queue.is_empty() {
+        return Ok(());
+    }
+    let decisions = place(&scene.queue, &control.board.for_placing(), &scene.held, now_ms());
+    let mut taken = Taken::new(&scene.live);
+    let mut reasons = Vec::new();
+    for decision in decisions {
+        match decision.what {
+            What::Start(assignments) => start_gang(control, decision.job, assignments, &mut taken).await?,
+            What::Wait(reason) => reasons.push((decision.job, reason)),
+        }
+    }
+    if write_reasons {
+        store_reasons(control, reasons).await?;
+    }
+    Ok(())
+}
+
+fn read_scene(sql: &Sql<'_>) -> Result<Scene, StoreError> {
+    let queue = jobs::queued(sql, LOOK_MAX)?;
+    if queue.is_empty() {
+        return Ok(Scene { queue, live: Vec::new(), held: Vec::new() });
+    }
+    let live = runs::live(sql)?;
+    let held = held(sql, &live)?;
+    Ok(Scene { queue, live, held })
+}
+
+/// What the live runs hold, and until when.
+pub fn held(sql: &Sql<'_>, live: &[Run]) -> Result<Vec<Held>, StoreError> {
+    let mut jobs_by_id: BTreeMap<JobId, Option<Job>> = BTreeMap::new();
+    let mut held = Vec::new();
+    for run in live {
+        if !jobs_by_id.contains_key(&run.run.job) {
+            jobs_by_id.insert(run.run.job, jobs::get(sql, run.run.job)?);
+        }
+        let job = jobs_by_id[&run.run.job].as_ref();
+        held.push(Held {
+            job: run.run.job,
+            label: job.map_or_else(|| run.run.job.to_string(), |job| format!("{}@{}", job.name, job.version)),
+            node: run.node.clone(),
+            amount: run.amount.clone(),
+            until_ms: job.and_then(|job| Some(job.started_at_ms? + job.plan.max_duration_ms?)),
+        });
+    }
+    Ok(held)
+}
+
+/// Devices and ports that are given out on each node.
+struct Taken {
+    devices: BTreeMap<(NodeName, String), BTreeSet<u32>>,
+    ports: Vec<u16>,
+}
+
+impl Taken {
+    fn new(live: &[Run]) -> Self {
+        let mut taken = Self { devices: BTreeMap::new(), ports: Vec::new() };
+        for run in live {
+            for (kind, indices) in &run.devices {
+                taken.devices.entry((run.node.clone(), kind.clone())).or_default().extend(indices);
+            }
+            taken.ports.extend(run.ports.values().flatten());
+        }
+        taken
+    }
+
+    /// The lowest free indices of each type, so that two servers looking at one database agree.
+    fn give_devices(&mut self, control: &Control, assignment: &Assignment) -> Option<BTreeMap<String, Vec<u32>>> {
+        let nodes = control.board.nodes();
+        let node = nodes.iter().find(|node| node.name == assignment.node)?;
+        let mut given = BTreeMap::new();
+        for (kind, count) in &assignment.amount.accelerators {
+            let used = self.devices.entry((node.name.clone(), kind.clone())).or_default();
+            let free = node.devices.get(kind)?.iter().copied().filter(|index| !used.contains(index));
+            let chosen: Vec<u32> = free.take(*count as usize).collect();
+            if chosen.len() < *count as usize {
+                return None;
+            }
+            used.extend(&chosen);
+            given.insert(kind.clone(), chosen);
+        }
+        Some(given)
+    }
+}
+
+async fn start_gang(control: &Control, id: JobId, assignments: Vec<Assignment>, taken: &mut Taken) -> anyhow::Result<()> {
+    let Some(job) = control.store.read(move |sql| jobs::get(sql, id)).await? else { return Ok(()) };
+    let mut new_runs = Vec::new();
+    for assignment in assignments {
+        match new_run(control, &job, assignment, taken).await? {
+            Some(run) => new_runs.push(run),
+            None => return Ok(()),
+        }
+    }
+    let Ok(to) = next(job.state, JobEvent::Placed) else { return Ok(()) };
+    crate::crash::point("schedule.before-reserve");
+    let written = control.store.write(move |sql| reserve(sql, &job, to, &new_runs)).await?;
+    crate::crash::point("schedule.after-reserve-commit");
+    if let Some(started) = written {
+        running::start_all(control, started).await;
+    }
+    Ok(())
+}
+
+/// `None` if the node no longer has what was counted on; the next turn sees the world as it is then.
+async fn new_run(control: &Control, job: &Job, assignment: Assignment, taken: &mut Taken) -> anyhow::Result<Option<NewRun>> {
+    let Some(devices) = taken.give_devices(control, &assignment) else { return Ok(None) };
+    let Some(role) = job.plan.role(&assignment.role) else { return Ok(None) };
+    let mut ports = BTreeMap::new();
+    for (label, count) in &role.ports {
+        let free = control.engine.free_ports(&assignment.node, *count as usize, &taken.ports).await?;
+        taken.ports.extend(&free);
+        ports.insert(label.clone(), free);
+    }
+    let nodes = control.board.nodes();
+    let Some(node) = nodes.iter().find(|node| node.name == assignment.node) else { return Ok(None) };
+    let task = TaskName { role: assignment.role, index: assignment.index };
+    Ok(Some(NewRun {
+        run: RunKey { job: job.id, task, attempt: job.attempt },
+        node: assignment.node,
+        amount: assignment.amount,
+        devices,
+        ports,
+        address: node.address.clone(),
+        at_ms: now_ms(),
+    }))
+}
+
+/// The job and all its runs, or nothing: a reservation is never half there.
+fn reserve(sql: &Sql<'_>, job: &Job, to: JobState, new_runs: &[NewRun]) -> Result<Option<(Job, Vec<Run>)>, StoreError> {
+    let mut nodes: Vec<String> = new_runs.iter().map(|run| run.node.to_string()).collect();
+    nodes.dedup();
+    let change = Change { to, reason: Some(format!("placed on {}", nodes.join(", "))), at_ms: now_ms(), used: None, stop_by: None };
+    if jobs::advance(sql, (job.id, job.state, job.attempt), &change)? == Written::Stale {
+        return Ok(None);
+    }
+    for run in new_runs {
+        runs::insert(sql, run)?;
+    }
+    Ok(Some((job.clone(), runs::of_attempt(sql, job.id, job.attempt)?)))
+}
+
+async fn store_reasons(control: &Control, reasons: Vec<(JobId, String)>) -> anyhow::Result<()> {
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    control.store.write(move |sql| reasons.iter().try_for_each(|(job, reason)| jobs::set_reason(sql, *job, reason))).await?;
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! Running: what should run against what does.
+
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+use model::{
+    ids::{JobId, RunKey},
+    job::{JobEvent, JobState, next},
+    order::{Limits, RunOrder},
+    reconcile::{Action, Wanted, decide},
+    rendezvous::{self, Place},
+    task::{Cause, Ending, Whose},
+};
+
+use super::{Control, now_ms};
+use crate::{
+    engine::{EngineError, Start},
+    store::{
+        Sql, StoreError,
+        jobs::{self, Change, Job},
+        runs::{self, Run},
+    },
+};
+
+/// How long an engine may be away before its jobs are called unknown. Nothing else follows from it.
+const LOST_SIGHT_AFTER: Duration = Duration::from_secs(10);
+const PROCESSES_MAX: u64 = 16_384;
+
+/// Since when the engine has not answered.
+#[derive(Default)]
+pub struct Sight {
+    away_since: Option<Instant>,
+    lost: bool,
+}
+
+pub async fn turn(control: &Control, sight: &mut Sight) -> anyhow::Result<()> {
+    let seen = match control.engine.list().await {
+        Ok(seen) => seen,
+        Err(error) => return lose_sight(control, sight, &error).await,
+    };
+    sight.away_since = None;
+    if std::mem::take(&mut sight.lost) {
+        move_unfinished(control, JobEvent::SeenAgain, "the engine answers again".into()).await?;
+    }
+    let wanted = control.store.read(read_wanted).await?;
+    for action in decide(&wanted, &seen) {
+        apply(control, action).await?;
+    }
+    Ok(())
+}
+
+async fn lose_sight(control: &Control, sight: &mut Sight, error: &EngineError) -> anyhow::Result<()> {
+    let since = *sight.away_since.get_or_insert_with(Instant::now);
+    if !sight.lost && since.elapsed() > LOST_SIGHT_AFTER {
+        sight.lost = true;
+        move_unfinished(control, JobEvent::LostSight, format!("its engine does not answer: {error}")).await?;
+    }
+    Ok(())
+}
+
+async fn move_unfinished(control: &Control, event: JobEvent, reason: String) -> anyhow::Result<()> {
+    let move_all = move |sql: &Sql<'_>| {
+        for job in jobs::unfinished(sql)? {
+            if let Ok(to) = next(job.state, event).and_then(|to| if to == job.state { Err(refused(&job, event)) } else { Ok(to) }) {
+                let change = Change { to, reason: Some(reason.clone()), at_ms: now_ms(), used: None, stop_by: None };
+                let _stale_is_fine = jobs::advance(sql, (job.id, job.state, job.attempt), &change)?;
+            }
+        }
+        Ok(())
+    };
+    Ok(control.store.write(move_all).await?)
+}
+
+fn refused(job: &Job, event: JobEvent) -> model::job::Refused {
+    model::job::Refused { state: job.state, event }
+}
+
+fn read_wanted(sql: &Sql<'_>) -> Result<Vec<Wanted>, StoreError> {
+    let mut states: BTreeMap<JobId, Option<JobState>> = BTreeMap::new();
+    let mut wanted = Vec::new();
+    for run in runs::live(sql)? {
+        let id = run.run.job;
+        if !states.contains_key(&id) {
+            states.insert(id, jobs::get(sql, id)?.map(|job| job.state));
+        }
+        wanted.push(Wanted { run: run.run, stop: states[&id].is_none_or(should_stop) });
+    }
+    Ok(wanted)
+}
+
+fn should_stop(state: JobState) -> bool {
+    match state {
+        JobState::Starting | JobState::Running | JobState::Unknown => false,
+        JobState::Queued | JobState::Finishing | JobState::Stopping | JobState::Succeeded | JobState::Failed | JobState::Stopped => true,
+    }
+}
+
+async fn apply(control: &Control, action: Action) -> anyhow::Result<()> {
+    let at_ms = now_ms();
+    let never_ran = |cause| Ending { cause, started_at_ms: None, ended_at_ms: at_ms, peak_memory_bytes: None, cpu_ms: None };
+    match action {
+        Action::Start(run) => start_again(control, run).await?,
+        Action::Stop(run) => control.engine.stop(&run).await?,
+        Action::Record(run, ending) => record(control, run, ending).await?,
+        Action::GiveUp(run, why) => record(control, run, never_ran(Cause::Unknown { why })).await?,
+        Action::NeverStarted(run) => record(control, run, never_ran(Cause::Stopped { killed: false })).await?,
+        Action::Remove(run) => control.engine.remove(&run).await?,
+    }
+    Ok(())
+}
+
+/// Writes an ending down. The run leaves the engine's list only on a later turn, when the record is durable.
+async fn record(control: &Control, run: RunKey, ending: Ending) -> anyhow::Result<()> {
+    let job = run.job;
+    let _stale_is_fine = control.store.write(move |sql| runs::ended(sql, &run, &ending, now_ms())).await?;
+    control.nudge.job(job);
+    Ok(())
+}
+
+async fn start_again(control: &Control, run: RunKey) -> anyhow::Result<()> {
+    let read = move |sql: &Sql<'_>| {
+        let Some(job) = jobs::get(sql, run.job)? else { return Ok(None) };
+        let gang = runs::of_attempt(sql, run.job, run.attempt)?;
+        Ok(Some((job, gang, run)))
+    };
+    let Some((job, gang, run)) = control.store.read(read).await? else { return Ok(()) };
+    if let Some(own) = gang.iter().find(|it| it.run == run) {
+        start_one(control, &job, &gang, own).await;
+    }
+    Ok(())
+}
+
+pub async fn start_all(control: &Control, (job, gang): (Job, Vec<Run>)) {
+    for run in &gang {
+        start_one(control, &job, &gang, run).await;
+    }
+}
+
+/// An engine that is away is asked again on the next sweep; one that says never has the last word.
+async fn start_one(control: &Control, job: &Job, gang: &[Run], run: &Run) {
+    let Some(order) = order(job, gang, run) else { return };
+    let token = control.run_key.token(&run.run);
+    let start = Start { order: &order, token: &token, server_url: &control.server_url };
+    match control.engine.start(start).await {
+        Ok(()) => {}
+        Err(EngineError::Away(why)) => tracing::warn!(run = %run.run, "could not start, will try again: {why}"),
+        Err(EngineError::Never(why)) => {
+            let cause = Cause::CannotStart { why, whose: Whose::Platform };
+            let ending = Ending { cause, started_at_ms: None, ended_at_ms: now_ms(), peak_memory_bytes: None, cpu_ms: None };
+            if let Err(error) = record(control, run.run.clone(), ending).await {
+                tracing::error!(run = %run.run, "could not record that it cannot start: {error:#}");
+            }
+        }
+    }
+}
+
+/// Everything one supervisor needs, from the plan and the places of the whole gang.
+pub fn order(job: &Job, gang: &[Run], run: &Run) -> Option<RunOrder> {
+    let role = job.plan.role(&run.run.task.role)?;
+    let mut places: Vec<Place> = gang.iter().map(place_of).collect();
+    places.sort_by(|a, b| (&a.role, a.index).cmp(&(&b.role, b.index)));
+    let mut env = rendezvous::devices(&run.devices);
+    env.extend(role.env.clone());
+    env.extend(rendezvous::own(&job.name, job.version, &run.run, &places));
+    Some(RunOrder {
+        run: run.run.clone(),
+        node: run.node.clone(),
+        command: role.command.clone(),
+        env,
+        code: job.plan.code.clone(),
+        input: job.plan.input.clone(),
+        limits: Limits {
+            cpus_milli: run.amount.cpus_milli,
+            memory_bytes: run.amount.memory_bytes,
+            shared_memory_bytes: role.shared_memory_bytes,
+            processes_max: PROCESSES_MAX,
+        },
+        stop_grace_ms: job.plan.stop_grace_ms,
+        ports: run.ports.values().flatten().copied().collect(),
+        address: run.address.clone(),
+    })
+}
+
+fn place_of(run: &Run) -> Place {
+    Place { role: run.run.task.role.clone(), index: run.run.task.index, address: run.address.clone(), ports: run.ports.clone() }
+}

@@ -1,0 +1,80 @@
+//! The token of a run: good for that run alone, and never stored. It is derived from a secret of this
+//! data directory, so a server that restarts between placing and starting still knows it.
+
+use std::{fs, io, io::Write, os::unix::fs::OpenOptionsExt, path::Path, sync::Arc};
+
+use hmac::{Hmac, KeyInit, Mac};
+use model::ids::RunKey;
+use sha2::Sha256;
+
+#[derive(Clone)]
+pub struct RunSecret(Arc<[u8; 32]>);
+
+impl RunSecret {
+    /// Reads the secret, or makes one for a new data directory.
+    pub fn of(data: &Path) -> io::Result<Self> {
+        let path = data.join("run-secret");
+        match fs::read(&path) {
+            Ok(bytes) => {
+                let secret = bytes.try_into().map_err(|_| io::Error::other(format!("{} is not 32 bytes long", path.display())))?;
+                Ok(Self(Arc::new(secret)))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Self::make(&path),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn make(path: &Path) -> io::Result<Self> {
+        let mut secret = [0; 32];
+        getrandom::fill(&mut secret).map_err(|error| io::Error::other(error.to_string()))?;
+        write_private(path, &secret)?;
+        Ok(Self(Arc::new(secret)))
+    }
+
+    pub fn token(&self, run: &RunKey) -> String {
+        self.mac(run).finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Compares in constant time.
+    pub fn is_token(&self, run: &RunKey, token: &str) -> bool {
+        let pairs = token.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok().and_then(|hex| u8::from_str_radix(hex, 16).ok()));
+        let Some(bytes) = pairs.collect::<Option<Vec<u8>>>() else { return false };
+        self.mac(run).verify_slice(&bytes).is_ok()
+    }
+
+    fn mac(&self, run: &RunKey) -> Hmac<Sha256> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&*self.0).expect("any length is a key");
+        mac.update(run.to_string().as_bytes());
+        mac
+    }
+}
+
+/// Writes a file that only its owner may read; it is there whole or not at all.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let part = path.with_extension("part");
+    let mut file = fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&part)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(part, path)?;
+    path.parent().map_or(Ok(()), |parent| fs::File::open(parent)?.sync_all())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_good_for_its_run_alone_and_outlives_a_restart() {
+        let data = tempfile::tempdir().unwrap();
+        let run = |attempt: u32| format!("job-00000000000000000000000000000001:main-0:{attempt}").parse::<RunKey>().unwrap();
+        let token = RunSecret::of(data.path()).unwrap().token(&run(1));
+        let after_restart = RunSecret::of(data.path()).unwrap();
+        assert!(after_restart.is_token(&run(1), &token));
+        assert!(!after_restart.is_token(&run(2), &token));
+        for wrong in ["", "00", "zz", &token[..62], &format!("{token}00"), "ü"] {
+            assert!(!after_restart.is_token(&run(1), wrong), "{wrong}");
+        }
+        let elsewhere = tempfile::tempdir().unwrap();
+        assert!(!RunSecret::of(elsewhere.path()).unwrap().is_token(&run(1), &token));
+    }
+}

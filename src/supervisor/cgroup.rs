@@ -1,0 +1,251 @@
+//! Control groups: limits that hold, proof of an out-of-memory kill, and what a task has used.
+//!
+//! Three kinds of machine are met: version 2 alone, version 1 alone, and version 1 with a version 2
+//! beside it that has no controllers but can kill. One directory for each run and hierarchy, made
+//! directly below a group we may write to, so that nothing is left when the run is over.
+
+use std::{
+    fs, io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use model::{ids::RunKey, order::Limits};
+
+mod hierarchy;
+mod v1;
+mod v2;
+
+pub use hierarchy::{Hierarchies, Hierarchy};
+
+/// What we ask a controller for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Controller {
+    Memory,
+    Cpu,
+    Pids,
+}
+
+impl Controller {
+    pub const ALL: [Controller; 3] = [Controller::Memory, Controller::Cpu, Controller::Pids];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Controller::Memory => "memory",
+            Controller::Cpu => "cpu",
+            Controller::Pids => "pids",
+        }
+    }
+
+    /// What a task goes without if there is none.
+    pub fn serves(self) -> &'static str {
+        match self {
+            Controller::Memory => "the memory limit",
+            Controller::Cpu => "the CPU limit",
+            Controller::Pids => "the limit on processes",
+        }
+    }
+
+    fn is_wanted(self, limits: &Limits) -> bool {
+        match self {
+            Controller::Memory => limits.memory_bytes > 0,
+            Controller::Cpu => limits.cpus_milli > 0,
+            Controller::Pids => limits.processes_max > 0,
+        }
+    }
+}
+
+/// Where a run's groups will be, before any of them is made: written down first, so that whoever
+/// cleans up after us knows where to look.
+#[derive(Debug)]
+pub struct Blueprint {
+    /// The version 2 group, with what it controls; on a mixed machine it controls nothing.
+    pub unified: Option<(PathBuf, Vec<Controller>)>,
+    pub single: Vec<(Controller, PathBuf)>,
+    pub missing: Vec<String>,
+}
+
+/// A run's groups, made and limited.
+#[derive(Debug, Default)]
+pub struct Group {
+    unified: Option<(PathBuf, Vec<Controller>)>,
+    single: Vec<(Controller, PathBuf)>,
+}
+
+/// What a run has used, as far as its groups can tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    pub oom_kills: u64,
+    pub peak_memory_bytes: Option<u64>,
+    pub cpu_ms: Option<u64>,
+}
+
+/// The name of a run's group in every hierarchy.
+pub fn group_name(run: &RunKey) -> String {
+    format!("trainmaster-{}-{}.{}", run.job, run.task, run.attempt)
+}
+
+impl Blueprint {
+    pub fn draw(hierarchies: &Hierarchies, run: &RunKey, limits: &Limits) -> Self {
+        let name = group_name(run);
+        let wanted: Vec<Controller> = Controller::ALL.into_iter().filter(|it| it.is_wanted(limits)).collect();
+        let mut missing = Vec::new();
+        let (mut single, mut left) = (Vec::new(), Vec::new());
+        for controller in wanted {
+            match hierarchies.single(controller) {
+                Some(hierarchy) => single.push((controller, hierarchy.own.join(&name))),
+                None => left.push(controller),
+            }
+        }
+        let unified = hierarchies.unified.as_ref().and_then(|it| v2::place(it, &left)).map(|(base, gives)| (base.join(&name), gives));
+        let given = unified.as_ref().map_or(&[][..], |(_, gives)| gives);
+        for controller in left.into_iter().filter(|it| !given.contains(it)) {
+            missing.push(format!(
+                "{} is not enforced: no control group with the `{}` controller may be made here",
+                controller.serves(),
+                controller.name()
+            ));
+        }
+        Self { unified, single, missing }
+    }
+
+    /// Whether a process is best born into its group, which costs nothing, rather than moved.
+    pub fn has_unified_controllers(&self) -> bool {
+        self.unified.as_ref().is_some_and(|(_, gives)| !gives.is_empty())
+    }
+
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let unified = self.unified.iter().map(|(path, _)| path.clone());
+        unified.chain(self.single.iter().map(|(_, path)| path.clone())).collect()
+    }
+
+    /// Makes and limits the groups. What cannot be had is said and left out.
+    pub fn build(&self, limits: &Limits, without_pid_namespace: bool) -> (Group, Vec<String>) {
+        let mut missing = self.missing.clone();
+        let (mut unified, mut single) = (None, Vec::new());
+        for (controller, path) in &self.single {
+            match make(path).and_then(|()| v1::limit(path, *controller, limits)) {
+                Ok(()) => single.push((*controller, path.clone())),
+                Err(error) => missing.push(refusal(*controller, path, &error)),
+            }
+        }
+        // A group that controls nothing is only good for killing, and a pid namespace kills as well.
+        if let Some((path, gives)) = self.unified.as_ref().filter(|(_, gives)| without_pid_namespace || !gives.is_empty()) {
+            let made = make(path);
+            let limited = |controller: &Controller| match &made {
+                Ok(()) => v2::limit(path, *controller, limits).err().map(|error| refusal(*controller, path, &error)),
+                Err(error) => Some(refusal(*controller, path, error)),
+            };
+            missing.extend(gives.iter().filter_map(limited));
+            unified = made.is_ok().then(|| (path.clone(), gives.clone()));
+        }
+        (Group { unified, single }, missing)
+    }
+}
+
+fn make(path: &Path) -> io::Result<()> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    }
+}
+
+fn refusal(controller: Controller, path: &Path, error: &io::Error) -> String {
+    let place = path.parent().unwrap_or(path).display();
+    format!("{} is not enforced: a control group under {place} was refused: {error}", controller.serves())
+}
+
+impl Group {
+    /// The version 2 group as a descriptor, so that a process can be born in it.
+    pub fn birthplace(&self) -> Option<OwnedFd> {
+        let (path, _) = self.unified.as_ref()?;
+        fs::File::open(path).ok().map(OwnedFd::from)
+    }
+
+    /// Moves a process in. Its children will be born inside.
+    pub fn attach(&self, pid: i32, born_inside: bool) -> Vec<String> {
+        let unified = self.unified.iter().filter(|_| !born_inside).map(|(path, _)| path);
+        let refused = |path: &PathBuf| {
+            let error = fs::write(path.join("cgroup.procs"), pid.to_string()).err()?;
+            Some(format!("the limits of {} are not enforced: it cannot be entered: {error}", path.display()))
+        };
+        unified.chain(self.single.iter().map(|(_, path)| path)).filter_map(refused).collect()
+    }
+
+    pub fn usage(&self) -> Usage {
+        let mut usage = self.unified.as_ref().map(|(path, gives)| v2::usage(path, gives)).unwrap_or_default();
+        if let Some((_, path)) = self.single.iter().find(|(controller, _)| *controller == Controller::Memory) {
+            usage.oom_kills = v1::oom_kills(path);
+            usage.peak_memory_bytes = v1::peak_memory_bytes(path);
+        }
+        usage
+    }
+
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        let unified = self.unified.iter().map(|(path, _)| path.as_path());
+        unified.chain(self.single.iter().map(|(_, path)| path.as_path()))
+    }
+
+    pub fn remove(&self) -> Result<(), String> {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        self.paths().try_for_each(|path| clear_away(path, PATIENCE))
+    }
+}
+
+/// Kills whoever is still inside a group, waits until it is empty, and removes it. A group that is not
+/// there is a success.
+pub fn clear_away(path: &Path, patience: Duration) -> Result<(), String> {
+    let deadline = Instant::now() + patience;
+    loop {
+        match fs::remove_dir(path) {
+            Ok(()) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if Instant::now() > deadline => return Err(format!("{} cannot be removed: {error}", path.display())),
+            Err(_) => kill_inside(path),
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn kill_inside(path: &Path) {
+    if fs::write(path.join("cgroup.kill"), "1").is_ok() {
+        return;
+    }
+    for pid in members(path) {
+        // SAFETY: a plain system call; the kernel has just said that this process is in our group.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+    }
+}
+
+pub fn members(path: &Path) -> Vec<i32> {
+    let text = fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default();
+    // A process of a pid namespace we cannot see into is listed as 0.
+    text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect()
+}
+
+fn read_number(path: &Path) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// Reads `name N` out of a file of such lines.
+fn read_field(path: &Path, name: &str) -> Option<u64> {
+    field(&fs::read_to_string(path).ok()?, name)
+}
+
+fn field(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+}
+
+/// How much of each period a task may run, in microseconds. The kernel takes no less than one millisecond.
+const CPU_PERIOD_US: u64 = 100_000;
+
+fn cpu_quota_us(limits: &Limits) -> u64 {
+    const QUOTA_US_MIN: u64 = 1_000;
+    (limits.cpus_milli * CPU_PERIOD_US / 1_000).max(QUOTA_US_MIN)
+}
+
+/// Init is in the group as well, and is not the task's to pay for.
+fn processes_with_init(limits: &Limits) -> u64 {
+    limits.processes_max + 1
+}

@@ -1,0 +1,217 @@
+//! The last steps before the user's program: everything of ours is put away, and then it is exec'ed.
+
+use std::{
+    collections::BTreeMap,
+    ffi::CString,
+    io,
+    os::fd::{AsRawFd, BorrowedFd, OwnedFd},
+    path::{Path, PathBuf},
+};
+
+use model::order::RunOrder;
+
+use super::leash::{self, Up};
+use crate::rundir::RunDir;
+
+const PATH_DEFAULT: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The user's program, ready for `execve`: nothing has to be looked up or allocated any more.
+pub struct Program {
+    /// Every place the program may be, in the order of `PATH`.
+    candidates: Vec<CString>,
+    argv: Vec<CString>,
+    envp: Vec<CString>,
+}
+
+/// The ends of the pipes the child holds.
+pub struct Pipes {
+    pub stdout: OwnedFd,
+    pub stderr: OwnedFd,
+    /// A byte in it is the word to go; its end is the supervisor's death.
+    pub go: OwnedFd,
+    /// Closed by a successful exec; else it carries the number of the error.
+    pub failure: OwnedFd,
+}
+
+/// Where the child finds its rooms: at their proper paths in a sandbox, where they really are without one.
+pub struct Paths {
+    pub input: PathBuf,
+    pub output: PathBuf,
+    pub code: PathBuf,
+    pub cache: PathBuf,
+    pub tmp: PathBuf,
+}
+
+impl Paths {
+    pub fn in_sandbox() -> Self {
+        let [input, output, code, cache, tmp] = ["/input", "/output", "/code", "/cache", "/tmp"].map(PathBuf::from);
+        Self { input, output, code, cache, tmp }
+    }
+
+    pub fn without_sandbox(dir: &RunDir, order: &RunOrder) -> Self {
+        Self {
+            input: order.input.as_ref().map_or_else(|| dir.root(), PathBuf::from),
+            output: dir.output(),
+            code: order.code.as_ref().map_or_else(|| dir.code_upper(), PathBuf::from),
+            cache: dir.cache(),
+            tmp: dir.tmp(),
+        }
+    }
+}
+
+impl Program {
+    pub fn new(order: &RunOrder, paths: &Paths) -> io::Result<Self> {
+        let env = environment(order, paths);
+        let path = env.get("PATH").map_or(PATH_DEFAULT, String::as_str);
+        let first = order.command.first().map_or("", String::as_str);
+        let candidates = if first.contains('/') {
+            vec![first.to_owned()]
+        } else {
+            path.split(':').map(|dir| format!("{}/{first}", if dir.is_empty() { "." } else { dir })).collect()
+        };
+        let envp = env.iter().map(|(name, value)| format!("{name}={value}"));
+        Ok(Self { candidates: all_c(candidates)?, argv: all_c(order.command.iter().cloned())?, envp: all_c(envp)? })
+    }
+
+    /// Answers why it could not. The first error that is not "not here" is the telling one.
+    fn exec(&self) -> i32 {
+        let pointers = |of: &[CString]| of.iter().map(|it| it.as_ptr()).chain([std::ptr::null()]).collect::<Vec<_>>();
+        let (argv, envp) = (pointers(&self.argv), pointers(&self.envp));
+        let mut telling = libc::ENOENT;
+        for candidate in &self.candidates {
+            // SAFETY: both lists end with a null, and their strings live in `self`.
+            unsafe { libc::execve(candidate.as_ptr(), argv.as_ptr(), envp.as_ptr()) };
+            let error = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
+            match error {
+                libc::ENOENT | libc::ENOTDIR => {}
+                libc::EACCES => telling = error,
+                _ => return error,
+            }
+        }
+        telling
+    }
+}
+
+fn all_c(texts: impl IntoIterator<Item = String>) -> io::Result<Vec<CString>> {
+    texts.into_iter().map(|text| Ok(CString::new(text)?)).collect()
+}
+
+/// The order's variables over our few defaults. Nothing else of our own environment gets through.
+fn environment(order: &RunOrder, paths: &Paths) -> BTreeMap<String, String> {
+    let ours = |name: &str, default: &str| std::env::var(name).ok().filter(|it| !it.is_empty()).unwrap_or_else(|| default.into());
+    let home = Some(ours("HOME", "/")).filter(|home| Path::new(home).is_dir());
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let mut env = BTreeMap::from([
+        ("PATH".into(), ours("PATH", PATH_DEFAULT)),
+        ("HOME".into(), home.unwrap_or_else(|| text(&paths.tmp))),
+        ("USER".into(), ours("USER", "trainmaster")),
+        ("LANG".into(), ours("LANG", "C.UTF-8")),
+        ("TERM".into(), "dumb".into()),
+        ("TMPDIR".into(), text(&paths.tmp)),
+        ("TRAINMASTER_INPUT".into(), text(&paths.input)),
+        ("TRAINMASTER_OUTPUT".into(), text(&paths.output)),
+        ("TRAINMASTER_CODE".into(), text(&paths.code)),
+        ("TRAINMASTER_CACHE".into(), text(&paths.cache)),
+        (RUN_VARIABLE.into(), order.run.to_string()),
+    ]);
+    env.extend(order.env.iter().map(|(name, value)| (name.clone(), value.clone())));
+    env
+}
+
+/// By this a process can be told to be a run's, when nothing else is left that could tell.
+pub const RUN_VARIABLE: &str = "TRAINMASTER_RUN";
+
+/// Becomes the user's program. Called in a process that was just forked for it; never returns.
+pub fn become_program(program: &Program, pipes: &Pipes, cwd: &Path, ready: (BorrowedFd<'_>, &Up)) -> ! {
+    if let Err(error) = put_ours_away(pipes, cwd) {
+        let _ = leash::say(ready.0, &Up::Refused { why: format!("the child could not be prepared: {error}") });
+        exit_now(127);
+    }
+    // No word to go means that the supervisor is dead, and then nothing may start.
+    if leash::say(ready.0, ready.1).is_err() || !heard_go(&pipes.go) {
+        exit_now(0);
+    }
+    let bytes = program.exec().to_ne_bytes();
+    // SAFETY: the buffer outlives the call.
+    unsafe { libc::write(pipes.failure.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
+    exit_now(127)
+}
+
+fn heard_go(go: &OwnedFd) -> bool {
+    let mut byte = 0_u8;
+    // SAFETY: the byte outlives the call.
+    unsafe { libc::read(go.as_raw_fd(), (&raw mut byte).cast(), 1) == 1 }
+}
+
+/// Ends this process without running anything that belongs to the process it was forked from.
+pub fn exit_now(code: i32) -> ! {
+    // SAFETY: that is what this call is for.
+    unsafe { libc::_exit(code) }
+}
+
+fn put_ours_away(pipes: &Pipes, cwd: &Path) -> io::Result<()> {
+    let null = std::fs::File::open("/dev/null")?;
+    // SAFETY: plain system calls on descriptors we own and on this process alone.
+    unsafe {
+        libc::setsid();
+        libc::dup2(null.as_raw_fd(), 0);
+        libc::dup2(pipes.stdout.as_raw_fd(), 1);
+        libc::dup2(pipes.stderr.as_raw_fd(), 2);
+        // Closed by the exec, not before: the pipes are still needed until then.
+        libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+        libc::umask(0o022);
+        let no_core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core);
+    }
+    reset_signals();
+    give_up_power();
+    // A child of a protected server is not protected itself.
+    let _ = std::fs::write("/proc/self/oom_score_adj", "0");
+    std::env::set_current_dir(cwd)
+}
+
+fn reset_signals() {
+    const SIGNALS_MAX: i32 = 64;
+    // SAFETY: the default action is valid for every signal; those that have no other refuse, which is fine.
+    unsafe {
+        for signal in 1..=SIGNALS_MAX {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+    }
+}
+
+/// A root child keeps what programs need (files, users, ports) and loses what undoes a sandbox (mounts,
+/// devices, modules, other processes). Anyone else can never gain anything.
+fn give_up_power() {
+    // chown, dac_override, fowner, fsetid, kill, setgid, setuid, setpcap, net_bind_service, net_raw,
+    // ipc_lock, sys_chroot, sys_nice, audit_write, setfcap
+    const KEPT: [i32; 15] = [0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 14, 18, 23, 29, 31];
+    const CAPABILITIES_MAX: i32 = 63;
+    // SAFETY: plain system calls on this process alone.
+    unsafe {
+        if libc::geteuid() != 0 {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+            return;
+        }
+        for capability in (0..=CAPABILITIES_MAX).filter(|it| !KEPT.contains(it)) {
+            if libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 {
+                break;
+            }
+        }
+    }
+}
+
+/// Why the program could not be started, in words for the person who wrote the command.
+pub fn explain(command: &str, errno: i32) -> String {
+    match errno {
+        libc::ENOENT if command.contains('/') => format!("no program `{command}`, or the interpreter its first line names is not there"),
+        libc::ENOENT => format!("no program `{command}` in PATH"),
+        libc::EACCES => format!("permission denied: `{command}` may not be executed"),
+        libc::ENOEXEC => format!("exec format error: `{command}` is neither a program for this machine nor a script with a #! line"),
+        libc::E2BIG => format!("the arguments and environment of `{command}` are too long"),
+        other => format!("`{command}`: {}", io::Error::from_raw_os_error(other)),
+    }
+}

@@ -1,0 +1,81 @@
+//! The exit record: how a run ended, on disk before anyone is told.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write},
+    os::{fd::AsRawFd, unix::fs::OpenOptionsExt},
+};
+
+use model::task::Ending;
+
+use crate::{crash, rundir::RunDir};
+
+const RECORD_BYTES_MAX: i64 = 4096;
+
+/// Takes the room the record will need while there still is some.
+pub fn reserve(dir: &RunDir) -> io::Result<()> {
+    let file = open_part(dir)?;
+    // SAFETY: a plain system call with a descriptor we own.
+    let done = unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, RECORD_BYTES_MAX) };
+    match (done, io::Error::last_os_error()) {
+        (0, _) => Ok(()),
+        // A file system that cannot set room aside is not a reason to refuse the run.
+        (_, error) if matches!(error.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS)) => Ok(()),
+        (_, error) => Err(error),
+    }
+}
+
+/// Records how the task ended, before anyone is told.
+///
+/// The order is the point. The server may be away for an hour, and the machine may reboot in that
+/// hour. If we told first and wrote second, a reboot between the two would leave a finished task
+/// that looks lost, and the job would run a second time. Written first, the worst case is a report
+/// that arrives late: the server finds this file when it comes back.
+///
+/// The rename is what makes "the file exists" mean "the file is whole"; a reader never sees half
+/// a record. The directory is synced as well, or the rename itself may not survive a power cut.
+pub fn record(dir: &RunDir, ending: &Ending) -> io::Result<()> {
+    let mut file = open_part(dir)?;
+    file.write_all(&serde_json::to_vec(ending)?)?;
+    file.sync_all()?;
+    crash::point("finish.exit-record-tmp-written");
+    fs::rename(dir.exit_part(), dir.exit())?;
+    File::open(dir.path())?.sync_all()?;
+    crash::point("finish.exit-record-renamed-before-notify");
+    Ok(())
+}
+
+fn open_part(dir: &RunDir) -> io::Result<File> {
+    // Not truncated: that would give the reserved room away. What is written is never longer than what was.
+    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(dir.exit_part())
+}
+
+/// `None` if there is no record. One that cannot be read is an error, and never taken for an ending.
+pub fn read(dir: &RunDir) -> io::Result<Option<Ending>> {
+    match fs::read(dir.exit()) {
+        Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::task::Cause;
+
+    #[test]
+    fn a_record_is_read_back_whole_and_half_of_one_is_no_ending() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = RunDir::at(home.path());
+        let ending =
+            Ending { cause: Cause::Exited { code: 3 }, started_at_ms: Some(1), ended_at_ms: 2, peak_memory_bytes: Some(5), cpu_ms: None };
+        reserve(&dir).unwrap();
+        assert_eq!(read(&dir).unwrap(), None);
+        record(&dir, &ending).unwrap();
+        assert_eq!(read(&dir).unwrap(), Some(ending));
+        assert!(!dir.exit_part().exists());
+        fs::write(dir.exit(), r#"{"cause":{"kind":"exi"#).unwrap();
+        assert!(read(&dir).is_err());
+    }
+}

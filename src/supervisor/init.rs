@@ -1,0 +1,216 @@
+//! Init: the first process of the child's tree. In a pid namespace it is pid 1, and its end is the end
+//! of everyone in there; without one it is everyone's adoptive parent.
+
+use std::{
+    fs, io,
+    os::fd::AsRawFd,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use super::{
+    child::{self, Pipes, Program, exit_now},
+    leash::{Down, Leash, Up},
+    sandbox::{self, Rooms},
+    signals, tree,
+};
+
+/// What init needs to know, put together before it is forked.
+pub struct Task<'a> {
+    pub walls: Walls,
+    pub rooms: &'a Rooms,
+    /// Which of the two it will be is known only inside.
+    pub in_sandbox: (&'a Program, &'a Path),
+    pub without_sandbox: (&'a Program, &'a Path),
+    pub pipes: Pipes,
+    pub grace: Duration,
+}
+
+/// Which namespaces are around init.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Walls {
+    /// A user namespace, in which our user and group are those we have outside.
+    pub user: Option<(u32, u32)>,
+    pub mount_and_pid: bool,
+}
+
+impl Walls {
+    /// What goes missing when the kernel says no.
+    pub fn refused(self, error: &io::Error) -> String {
+        match self.user {
+            Some(_) => format!("user, mount and pid namespaces were refused: {error}"),
+            None => format!("mount and pid namespaces were refused: {error}"),
+        }
+    }
+}
+
+/// Runs init in the process that was just made for it. Never returns.
+pub fn run(task: Task<'_>, leash: Leash) -> ! {
+    match prepare(&task, &leash) {
+        Ok(Some(main)) => {
+            drop(task.pipes);
+            Init::new(task.walls, task.grace, leash, main).mind();
+        }
+        Ok(None) => {}
+        Err(error) => refuse(&leash, &error),
+    }
+    exit_now(0)
+}
+
+/// Says why nothing can be started here, and ends.
+pub fn refuse(leash: &Leash, error: &io::Error) -> ! {
+    let _ = leash.say(&Up::Refused { why: error.to_string() });
+    exit_now(1)
+}
+
+/// Sets up the rooms and forks the child. `None` if the supervisor went away meanwhile.
+fn prepare(task: &Task<'_>, leash: &Leash) -> io::Result<Option<i32>> {
+    if let Some((user, group)) = task.walls.user {
+        map_user(user, group).map_err(|error| io::Error::other(task.walls.refused(&error)))?;
+    }
+    // SAFETY: plain system calls on this process alone. The death signal is set after the user namespace,
+    // which would clear it.
+    unsafe {
+        libc::prctl(libc::PR_SET_NAME, c"trainmaster-init".as_ptr());
+        if task.walls.mount_and_pid {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+        } else {
+            libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+        }
+    }
+    let (missing, (program, cwd)) = move_in(task);
+    if leash.hear::<Down>()?.is_none() {
+        return Ok(None);
+    }
+    // SAFETY: this process has one thread, so the copy is whole.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => child::become_program(program, &task.pipes, cwd, (leash.as_fd(), &Up::Ready { missing })),
+        main => Ok(Some(main)),
+    }
+}
+
+fn move_in<'a>(task: &Task<'a>) -> (Vec<String>, (&'a Program, &'a Path)) {
+    let outside = |why: &str| {
+        let paths = format!("{why}: /input, /output, /code and /cache are only to be found through TRAINMASTER_INPUT and its sisters");
+        (vec![paths, "the server's data directory can be seen by the task".to_owned()], task.without_sandbox)
+    };
+    if !task.walls.mount_and_pid {
+        return outside("there is no mount namespace");
+    }
+    match sandbox::move_in(task.rooms, task.walls.user.is_some()) {
+        Ok(missing) => (missing, task.in_sandbox),
+        Err(error) => outside(&format!("the sandbox could not be built ({error})")),
+    }
+}
+
+fn map_user(user: u32, group: u32) -> io::Result<()> {
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))
+}
+
+struct Init {
+    walls: Walls,
+    grace: Duration,
+    leash: Leash,
+    main: i32,
+    main_ended: bool,
+    supervisor_gone: bool,
+    /// When the grace is over, if a stop was asked.
+    deadline: Option<Instant>,
+    killing: bool,
+}
+
+impl Init {
+    fn new(walls: Walls, grace: Duration, leash: Leash, main: i32) -> Self {
+        Self { walls, grace, leash, main, main_ended: false, supervisor_gone: false, deadline: None, killing: false }
+    }
+
+    /// Minds the tree until nobody is left in it.
+    fn mind(&mut self) {
+        let Ok(children) = signals::descriptor(&[libc::SIGCHLD]) else { return };
+        while self.reap() {
+            self.end_what_must_end();
+            let leash = if self.supervisor_gone { -1 } else { self.leash.as_fd().as_raw_fd() };
+            let [a_word, _] = signals::wait_for([leash, children.as_raw_fd()], self.patience());
+            signals::take(&children);
+            // Looked at again before the word: a stop that comes after the main process has ended finds
+            // nothing to stop, and the true ending stands.
+            if a_word && self.reap() {
+                self.heed();
+            }
+        }
+    }
+
+    /// Buries the dead, and answers whether anyone lives.
+    fn reap(&mut self) -> bool {
+        loop {
+            let mut status = 0;
+            // SAFETY: the status outlives the call.
+            match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
+                -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+                -1 => return false,
+                0 => return true,
+                pid if pid == self.main => {
+                    self.main_ended = true;
+                    self.tell(&Up::MainEnded { status });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn heed(&mut self) {
+        match self.leash.hear::<Down>() {
+            Ok(Some(heard)) if heard.word == Down::Stop && !self.main_ended && self.deadline.is_none() => {
+                self.tell(&Up::Stopping);
+                self.deadline = Some(Instant::now() + self.grace);
+                self.signal_everyone(libc::SIGTERM);
+            }
+            Ok(Some(_)) => {}
+            Ok(None) | Err(_) => self.supervisor_gone = true,
+        }
+    }
+
+    /// The rest of the tree ends with the main process, and all of it with the supervisor; a stop gives
+    /// everyone its grace first.
+    fn end_what_must_end(&mut self) {
+        let overdue = self.deadline.is_some_and(|deadline| deadline <= Instant::now());
+        if overdue && !self.killing {
+            self.killing = true;
+            self.tell(&Up::Killing);
+        }
+        if overdue || self.supervisor_gone || (self.main_ended && self.deadline.is_none()) {
+            self.signal_everyone(libc::SIGKILL);
+        }
+    }
+
+    /// Killing is repeated until it has worked.
+    fn patience(&self) -> Option<Duration> {
+        const BETWEEN_KILLS: Duration = Duration::from_millis(100);
+        match self.deadline {
+            Some(deadline) if !self.killing => Some(deadline.saturating_duration_since(Instant::now())),
+            None if !self.main_ended && !self.supervisor_gone => None,
+            Some(_) | None => Some(BETWEEN_KILLS),
+        }
+    }
+
+    /// To pid 1 of a namespace "everyone" is everyone in it. Elsewhere it would be the whole machine, so
+    /// there we walk the tree.
+    fn signal_everyone(&self, signal: i32) {
+        if self.walls.mount_and_pid {
+            // SAFETY: a plain system call, made by pid 1 of our own namespace.
+            unsafe { libc::kill(-1, signal) };
+        } else if signal == libc::SIGKILL {
+            tree::kill_below(std::process::id().cast_signed());
+        } else {
+            tree::signal_below(std::process::id().cast_signed(), signal);
+        }
+    }
+
+    /// A supervisor that cannot hear is gone, which the next look at the line will show.
+    fn tell(&self, word: &Up) {
+        let _ = self.leash.say(word);
+    }
+}

@@ -1,0 +1,331 @@
+//! From an order to a running child.
+
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    net::TcpListener,
+    os::fd::{AsRawFd, OwnedFd},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use model::{
+    order::RunOrder,
+    task::{Cause, Whose},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    cgroup::{Blueprint, Group},
+    child::{Paths, Pipes, Program, explain},
+    identity::Identity,
+    init::{self, Walls},
+    journal::now_ms,
+    leash::{self, Down, Leash, Up},
+    sandbox::{self, Rooms},
+    signals, spawn,
+};
+use crate::{
+    crash,
+    rundir::{RunDir, new_private_file},
+};
+
+/// A child that runs, and the ends of everything that leads to it.
+pub struct Launched {
+    pub init: i32,
+    pub pid_namespace: bool,
+    pub child: i32,
+    pub started_at_ms: u64,
+    pub missing: Vec<String>,
+    pub leash: Leash,
+    pub stdout: OwnedFd,
+    pub stderr: OwnedFd,
+    pub group: Group,
+}
+
+/// What `child.json` holds: whom to look for when the supervisor is gone.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChildRecord {
+    /// The first process of the tree.
+    pub init: Identity,
+    pub child: Identity,
+    /// Whether the end of init is the end of everyone.
+    pub pid_namespace: bool,
+    /// What the kernel refused.
+    pub missing: Vec<String>,
+}
+
+/// What a start needs, and the same for every try at it.
+pub struct Ground<'a> {
+    pub dir: &'a RunDir,
+    pub order: &'a RunOrder,
+    pub blueprint: &'a Blueprint,
+    /// Signals that ask us to stop wait here.
+    pub stop: &'a OwnedFd,
+}
+
+/// Starts the child, with as much around it as the kernel grants. The error is how the run ended
+/// without ever having begun.
+pub fn launch(ground: &Ground<'_>) -> Result<Launched, Cause> {
+    let rooms = rooms(ground)?;
+    ports_are_free(ground.order)?;
+    sandbox::furnish(&rooms).map_err(|error| platform(format!("the run's directories could not be made: {error}")))?;
+    let mut refused = Vec::new();
+    for walls in walls_to_try() {
+        match (Try { ground, rooms: &rooms, walls, refused: &refused }).start() {
+            Ok(launched) => return Ok(launched),
+            Err(Failed::Walls(why)) => refused.push(why),
+            Err(Failed::Cause(cause)) => return Err(cause),
+        }
+    }
+    Err(platform(refused.join("; ")))
+}
+
+enum Failed {
+    /// The kernel refuses these walls; fewer may do.
+    Walls(String),
+    Cause(Cause),
+}
+
+fn platform(why: String) -> Cause {
+    Cause::CannotStart { why, whose: Whose::Platform }
+}
+
+fn user(why: String) -> Cause {
+    Cause::CannotStart { why, whose: Whose::User }
+}
+
+/// From the strongest to none at all. Root needs no user namespace, unless it is root in name only.
+fn walls_to_try() -> Vec<Walls> {
+    let (uid, gid) = (nix::unistd::geteuid(), nix::unistd::getegid());
+    let around_user = Walls { user: Some((uid.as_raw(), gid.as_raw())), mount_and_pid: true };
+    let none = Walls { user: None, mount_and_pid: false };
+    if uid.is_root() { vec![Walls { user: None, mount_and_pid: true }, around_user, none] } else { vec![around_user, none] }
+}
+
+fn rooms(ground: &Ground<'_>) -> Result<Rooms, Cause> {
+    let order = ground.order;
+    if order.command.is_empty() {
+        return Err(user("the command is empty".into()));
+    }
+    let directory = |what: &str, path: &Option<String>| match path {
+        None => Ok(None),
+        Some(path) if Path::new(path).is_dir() => Ok(Some(PathBuf::from(path))),
+        Some(path) => Err(user(format!("the {what} directory `{path}` is not there"))),
+    };
+    Ok(Rooms {
+        dir: ground.dir.clone(),
+        code: directory("code", &order.code)?,
+        input: directory("input", &order.input)?,
+        shared_memory_bytes: order.limits.shared_memory_bytes,
+    })
+}
+
+fn ports_are_free(order: &RunOrder) -> Result<(), Cause> {
+    for port in &order.ports {
+        if let Err(error) = TcpListener::bind((order.address.as_str(), *port)) {
+            return Err(platform(format!("port {port} on {} cannot be used: {error}", order.address)));
+        }
+    }
+    Ok(())
+}
+
+/// One try at a start, within certain walls.
+struct Try<'a> {
+    ground: &'a Ground<'a>,
+    rooms: &'a Rooms,
+    walls: Walls,
+    /// What earlier tries have shown to be missing.
+    refused: &'a [String],
+}
+
+/// Our ends of the pipes to the child.
+struct Ends {
+    leash: Leash,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+    go: OwnedFd,
+    failure: OwnedFd,
+}
+
+impl Try<'_> {
+    fn start(&self) -> Result<Launched, Failed> {
+        let order = self.ground.order;
+        let (ends, pipes, their_leash) = ends().map_err(|error| Failed::Cause(platform(format!("no pipes could be made: {error}"))))?;
+        // A process can only be born into a group that is there already.
+        let born_inside = self.ground.blueprint.has_unified_controllers();
+        let early = born_inside.then(|| self.build_group());
+        let birthplace = early.as_ref().and_then(|(group, _)| group.birthplace());
+        let init = match spawn::fork_into(self.walls, birthplace.as_ref()) {
+            Ok(0) => {
+                drop(ends);
+                self.be_init(pipes, their_leash)
+            }
+            Ok(init) => init,
+            Err(error) => return Err(self.refused_by_kernel(early, &error)),
+        };
+        drop((pipes, their_leash));
+        // Init builds its rooms meanwhile: moving it into its groups is mostly waiting.
+        let (group, unlimited) = early.unwrap_or_else(|| self.build_group());
+        let unattached = group.attach(init, birthplace.is_some());
+        let missing = [self.refused, &unlimited, &unattached].concat();
+        let begun = Begun { init, group, ends, missing, walls: self.walls };
+        begun.bring_to_exec(self.ground, order)
+    }
+
+    fn build_group(&self) -> (Group, Vec<String>) {
+        self.ground.blueprint.build(&self.ground.order.limits, !self.walls.mount_and_pid)
+    }
+
+    fn be_init(&self, pipes: Pipes, leash: Leash) -> ! {
+        let order = self.ground.order;
+        let (inside, outside) = (Paths::in_sandbox(), Paths::without_sandbox(self.ground.dir, order));
+        let programs = Program::new(order, &inside).and_then(|it| Ok((it, Program::new(order, &outside)?)));
+        match programs {
+            Ok((in_sandbox, without_sandbox)) => init::run(
+                init::Task {
+                    walls: self.walls,
+                    rooms: self.rooms,
+                    in_sandbox: (&in_sandbox, &inside.code),
+                    without_sandbox: (&without_sandbox, &outside.code),
+                    pipes,
+                    grace: Duration::from_millis(order.stop_grace_ms),
+                },
+                leash,
+            ),
+            Err(error) => init::refuse(&leash, &error),
+        }
+    }
+
+    fn refused_by_kernel(&self, early: Option<(Group, Vec<String>)>, error: &io::Error) -> Failed {
+        if let Some((group, _)) = early {
+            let _ = group.remove();
+        }
+        Failed::Walls(self.walls.refused(error))
+    }
+}
+
+fn ends() -> io::Result<(Ends, Pipes, Leash)> {
+    let (leash, their_leash) = leash::pair()?;
+    let (stdout, their_stdout) = spawn::wide_pipe()?;
+    let (stderr, their_stderr) = spawn::wide_pipe()?;
+    let (their_go, go) = spawn::pipe()?;
+    let (failure, their_failure) = spawn::pipe()?;
+    let pipes = Pipes { stdout: their_stdout, stderr: their_stderr, go: their_go, failure: their_failure };
+    Ok((Ends { leash, stdout, stderr, go, failure }, pipes, their_leash))
+}
+
+/// Init exists; the child does not yet.
+struct Begun {
+    init: i32,
+    group: Group,
+    ends: Ends,
+    missing: Vec<String>,
+    walls: Walls,
+}
+
+impl Begun {
+    fn bring_to_exec(mut self, ground: &Ground<'_>, order: &RunOrder) -> Result<Launched, Failed> {
+        let child = match self.wait_until_ready() {
+            Ok(child) => child,
+            Err(failed) => return Err(self.undo(failed)),
+        };
+        let recorded = self.record(ground.dir, child);
+        if let Err(error) = recorded {
+            return Err(self.undo(Failed::Cause(platform(format!("the child could not be written down: {error}")))));
+        }
+        crash::point("start.after-identity-before-exec");
+        if signals::take(ground.stop) {
+            return Err(self.undo(Failed::Cause(Cause::Stopped { killed: false })));
+        }
+        let command = order.command.first().map_or("", String::as_str);
+        if let Some(why) = self.exec(command) {
+            return Err(self.undo(Failed::Cause(why)));
+        }
+        let Ends { leash, stdout, stderr, .. } = self.ends;
+        Ok(Launched {
+            init: self.init,
+            pid_namespace: self.walls.mount_and_pid,
+            child,
+            started_at_ms: now_ms(),
+            missing: self.missing,
+            leash,
+            stdout,
+            stderr,
+            group: self.group,
+        })
+    }
+
+    /// Answers the child's pid, in our own numbers.
+    fn wait_until_ready(&mut self) -> Result<i32, Failed> {
+        const PATIENCE: Duration = Duration::from_secs(60);
+        let gone = |why: &str| Failed::Cause(platform(why.to_owned()));
+        if self.ends.leash.say(&Down::Fork).is_err() {
+            return Err(self.why_init_died());
+        }
+        let [a_word] = signals::wait_for([self.ends.leash.as_fd().as_raw_fd()], Some(PATIENCE));
+        if !a_word {
+            return Err(gone("the sandbox was not ready within a minute"));
+        }
+        match self.ends.leash.hear::<Up>() {
+            Ok(Some(heard)) => match heard.word {
+                Up::Ready { missing } => {
+                    self.missing.extend(missing);
+                    Ok(heard.pid)
+                }
+                Up::Refused { why } => Err(Failed::Walls(why)),
+                Up::Stopping | Up::Killing | Up::MainEnded { .. } => Err(gone("the child ended before it was started")),
+            },
+            Ok(None) => Err(self.why_init_died()),
+            Err(error) => Err(gone(&format!("init cannot be understood: {error}"))),
+        }
+    }
+
+    fn why_init_died(&self) -> Failed {
+        let usage = self.group.usage();
+        let why = if usage.oom_kills > 0 { "its memory limit is too small even to start it" } else { "init died before it was ready" };
+        Failed::Cause(platform(why.into()))
+    }
+
+    fn record(&self, dir: &RunDir, child: i32) -> io::Result<()> {
+        let (init, child) = (Identity::of(self.init)?, Identity::of(child)?);
+        let record = ChildRecord { init, child, pid_namespace: self.walls.mount_and_pid, missing: self.missing.clone() };
+        new_private_file(&dir.child())?.write_all(&serde_json::to_vec(&record)?)
+    }
+
+    /// Gives the word. Answers why the program could not be started, if it could not.
+    fn exec(&mut self, command: &str) -> Option<Cause> {
+        let go = File::from(self.ends.go.try_clone().ok()?);
+        let failure = File::from(self.ends.failure.try_clone().ok()?);
+        (&go).write_all(b"!").err().map(|error| platform(format!("the child did not wait for its start: {error}"))).or_else(|| {
+            let mut errno = [0; 4];
+            match (&failure).read_exact(&mut errno) {
+                Ok(()) => Some(user(explain(command, i32::from_ne_bytes(errno)))),
+                // Closed without a word: the exec has succeeded.
+                Err(_) => None,
+            }
+        })
+    }
+
+    /// Takes everything back: without its line init ends, and with init everyone else.
+    fn undo(self, failed: Failed) -> Failed {
+        drop(self.ends);
+        wait_for_end(self.init);
+        match self.group.remove() {
+            Ok(()) => failed,
+            Err(why) => Failed::Cause(platform(why)),
+        }
+    }
+}
+
+/// Waits until a process of ours is gone, and answers the CPU time of it and of everyone it has reaped.
+pub fn wait_for_end(pid: i32) -> Option<Duration> {
+    // SAFETY: all zeroes is a valid value, and both outlive the call.
+    let (done, usage) = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        let mut status = 0;
+        (libc::wait4(pid, &raw mut status, 0, &raw mut usage), usage)
+    };
+    let time = |it: libc::timeval| Duration::from_secs(it.tv_sec.cast_unsigned()) + Duration::from_micros(it.tv_usec.cast_unsigned());
+    (done == pid).then(|| time(usage.ru_utime) + time(usage.ru_stime))
+}

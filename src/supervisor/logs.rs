@@ -1,0 +1,208 @@
+//! The child's output on its way to disk. The supervisor alone stands in the byte path, and only to
+//! note for every piece when it came and from which stream.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    os::fd::{AsRawFd, BorrowedFd},
+};
+
+use model::logs::{Piece, Stream};
+
+use super::journal::now_us;
+use crate::{
+    crash,
+    rundir::{RunDir, new_private_file},
+};
+
+/// As much as is read before it is written.
+const BATCH_BYTES_MAX: usize = 256 << 10;
+
+/// `output.log` and `output.idx`, opened before the child exists.
+pub struct Logs {
+    log: File,
+    index: File,
+    log_bytes: u64,
+    index_bytes: u64,
+    /// Since there was last room on the disk.
+    dropped_bytes: u64,
+    batch: Batch,
+}
+
+/// How much of a pipe was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// There may be more.
+    Some,
+    /// Everything that was there.
+    All,
+    /// Nobody will write any more.
+    End,
+}
+
+/// What was read and not yet written. The offsets of its pieces count from its own beginning.
+struct Batch {
+    buffer: Box<[u8]>,
+    filled: usize,
+    pieces: Vec<Piece>,
+}
+
+impl Logs {
+    pub fn create(dir: &RunDir) -> io::Result<Self> {
+        let (log, index) = (new_private_file(&dir.log())?, new_private_file(&dir.index())?);
+        let batch = Batch { buffer: vec![0; BATCH_BYTES_MAX].into_boxed_slice(), filled: 0, pieces: Vec::new() };
+        Ok(Self { log, index, log_bytes: 0, index_bytes: 0, dropped_bytes: 0, batch })
+    }
+
+    pub fn log_bytes(&self) -> u64 {
+        self.log_bytes
+    }
+
+    pub fn index_bytes(&self) -> u64 {
+        self.index_bytes
+    }
+
+    /// Reads once from a pipe into the batch.
+    pub fn read(&mut self, pipe: BorrowedFd<'_>, stream: Stream) -> io::Result<Read> {
+        if self.batch.filled == BATCH_BYTES_MAX {
+            self.flush();
+        }
+        let room = &mut self.batch.buffer[self.batch.filled..];
+        let room_bytes = room.len();
+        // SAFETY: the buffer is ours, as long as it says, and outlives the call.
+        let got = unsafe { libc::read(pipe.as_raw_fd(), room.as_mut_ptr().cast(), room.len()) };
+        let length = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
+        self.batch.note(stream, length);
+        match length {
+            0 => Ok(Read::End),
+            _ if length < room_bytes => Ok(Read::All),
+            _ => Ok(Read::Some),
+        }
+    }
+
+    /// Takes everything that is in a pipe now.
+    pub fn drain(&mut self, pipe: BorrowedFd<'_>, stream: Stream) {
+        while let Ok(Read::Some) = self.read(pipe, stream) {}
+    }
+
+    /// Writes the batch.
+    ///
+    /// A full disk does not hold the child up: what does not fit is counted, and said in the log as
+    /// soon as there is room again.
+    pub fn flush(&mut self) {
+        if self.batch.filled == 0 {
+            return;
+        }
+        let batch = std::mem::replace(&mut self.batch, Batch { buffer: Box::default(), filled: 0, pieces: Vec::new() });
+        let written = if self.say_what_was_dropped() { self.append(&batch.pieces, &batch.buffer[..batch.filled]) } else { 0 };
+        self.dropped_bytes += (batch.filled - written) as u64;
+        self.batch = Batch {
+            filled: 0,
+            pieces: {
+                let mut pieces = batch.pieces;
+                pieces.clear();
+                pieces
+            },
+            buffer: batch.buffer,
+        };
+    }
+
+    /// The last words, and everything safe on disk.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.flush();
+        self.say_what_was_dropped();
+        if self.log_bytes > 0 {
+            self.log.sync_data()?;
+            self.index.sync_data()?;
+        }
+        Ok(())
+    }
+
+    /// Answers whether the log is whole again, as far as it can be.
+    fn say_what_was_dropped(&mut self) -> bool {
+        if self.dropped_bytes == 0 {
+            return true;
+        }
+        let words = format!("\n[trainmaster: {} bytes dropped: no space left on the disk]\n", self.dropped_bytes);
+        let piece = Piece { offset: 0, at_us: now_us(), length: words.len() as u32, stream: Stream::Stderr };
+        let said = self.append(&[piece], words.as_bytes()) == words.len();
+        if said {
+            self.dropped_bytes = 0;
+        }
+        said
+    }
+
+    /// Answers how many bytes are in the log with their place in the index.
+    ///
+    /// The index is written first, so that no byte of the log is without its time: after a crash in
+    /// between, the index speaks of bytes that are not there, which a reader can see.
+    fn append(&mut self, pieces: &[Piece], bytes: &[u8]) -> usize {
+        let entries = self.entries(pieces, bytes.len());
+        if self.index.write_all(&entries).is_err() {
+            self.back_to(self.log_bytes);
+            return 0;
+        }
+        crash::point("run.log-append-before-index");
+        let written = write_as_much_as_fits(&mut self.log, bytes);
+        if written == bytes.len() {
+            self.index_bytes += entries.len() as u64;
+            self.log_bytes += written as u64;
+            return written;
+        }
+        self.settle_for(pieces, written)
+    }
+
+    /// The disk took only a part: the index is made to say so, or the part is given up as well.
+    fn settle_for(&mut self, pieces: &[Piece], written: usize) -> usize {
+        self.back_to(self.log_bytes + written as u64);
+        let entries = self.entries(pieces, written);
+        if self.index.write_all(&entries).is_err() {
+            self.back_to(self.log_bytes);
+            return 0;
+        }
+        self.index_bytes += entries.len() as u64;
+        self.log_bytes += written as u64;
+        written
+    }
+
+    /// Cuts both files to what is known to be right. Making a file shorter needs no room.
+    fn back_to(&mut self, log_bytes: u64) {
+        let _ = self.index.set_len(self.index_bytes);
+        let _ = self.log.set_len(log_bytes);
+    }
+
+    /// The index entries of the first `length` bytes of a batch.
+    fn entries(&self, pieces: &[Piece], length: usize) -> Vec<u8> {
+        let length = length as u64;
+        let inside = pieces.iter().take_while(|piece| piece.offset < length);
+        let clip = |piece: &Piece| Piece {
+            offset: self.log_bytes + piece.offset,
+            length: u64::from(piece.length).min(length - piece.offset) as u32,
+            ..*piece
+        };
+        inside.flat_map(|piece| clip(piece).encode()).collect()
+    }
+}
+
+impl Batch {
+    fn note(&mut self, stream: Stream, length: usize) {
+        if length > 0 {
+            let piece = Piece { offset: self.filled as u64, at_us: now_us(), length: length as u32, stream };
+            self.pieces.push(piece);
+            self.filled += length;
+        }
+    }
+}
+
+fn write_as_much_as_fits(file: &mut File, bytes: &[u8]) -> usize {
+    let mut written = 0;
+    while written < bytes.len() {
+        match file.write(&bytes[written..]) {
+            Ok(0) => break,
+            Ok(more) => written += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    written
+}

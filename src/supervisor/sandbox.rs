@@ -1,0 +1,195 @@
+//! The rooms of a child: its own root, in which `/input`, `/output`, `/code` and `/cache` are where job
+//! files say they are, and the server's data directory is not.
+//!
+//! Everything here runs in init, inside a mount namespace of its own: nobody else sees any of it, and
+//! when the last process of the tree is gone, so is all of it.
+
+use std::{
+    ffi::{CString, OsStr},
+    fs, io,
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::{ffi::OsStrExt, fs::PermissionsExt},
+    },
+    path::{Path, PathBuf},
+};
+
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+
+use super::mounts::{bind, make_read_only, path_of};
+use crate::rundir::{RunDir, private_dir};
+
+/// What the rooms are made of.
+pub struct Rooms {
+    pub dir: RunDir,
+    pub code: Option<PathBuf>,
+    pub input: Option<PathBuf>,
+    pub shared_memory_bytes: u64,
+}
+
+/// What the child's root has in the place of the machine's own.
+const OURS: [&str; 6] = ["proc", "input", "output", "code", "cache", "tmp"];
+
+/// Builds the rooms and moves in. Answers what could not be had.
+///
+/// Up to the pivot a failure leaves us in the machine's own root, where the child can still run.
+pub fn move_in(rooms: &Rooms, in_user_namespace: bool) -> io::Result<Vec<String>> {
+    let mut missing = Vec::new();
+    let root = rooms.dir.root();
+    // SAFETY: a plain system call on this process alone. What is made here is for the child to see.
+    unsafe { libc::umask(0o022) };
+    let empty = open_path(&root)?;
+    mount_at("/", None, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None)?;
+    mount_kind(&root, "tmpfs", MsFlags::empty(), "mode=755,size=1m")?;
+    // Our root lies inside a directory that is about to be shown in it; it must not show itself.
+    mount_at(&root, None, MsFlags::MS_UNBINDABLE, None)?;
+    missing.extend(bring_the_machine(&root)?);
+    missing.extend(proc(&root)?);
+    missing.extend(devices_and_kernel(&root, rooms.shared_memory_bytes));
+    missing.extend(own_rooms(rooms, &root, in_user_namespace)?);
+    hide(rooms.dir.private(), &root, &empty)?;
+    make_read_only(&root, false)?;
+    pivot(&root)?;
+    Ok(missing)
+}
+
+/// Shows every top-level entry of the machine, except those that are ours.
+fn bring_the_machine(root: &Path) -> io::Result<Vec<String>> {
+    let mut missing = Vec::new();
+    for entry in fs::read_dir("/")? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if OURS.iter().any(|ours| name == OsStr::new(ours)) {
+            continue;
+        }
+        if let Err(error) = bring(&entry, &root.join(&name)) {
+            missing.push(format!("/{} is not there: {error}", name.to_string_lossy()));
+        }
+    }
+    Ok(missing)
+}
+
+fn bring(entry: &fs::DirEntry, target: &Path) -> io::Result<()> {
+    let kind = entry.file_type()?;
+    if kind.is_symlink() {
+        return std::os::unix::fs::symlink(fs::read_link(entry.path())?, target);
+    }
+    if kind.is_dir() {
+        fs::create_dir(target)?;
+    } else {
+        fs::File::create(target)?;
+    }
+    bind(&entry.path(), target, true)
+}
+
+/// A fresh `/proc` shows the child its own pid namespace and nobody else's.
+fn proc(root: &Path) -> io::Result<Vec<String>> {
+    let target = root.join("proc");
+    fs::create_dir(&target)?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    let Err(error) = mount_kind(&target, "proc", flags, "") else { return Ok(Vec::new()) };
+    bind(Path::new("/proc"), &target, true)?;
+    Ok(vec![format!("/proc shows the whole machine: a fresh one was refused: {error}")])
+}
+
+/// Shared memory of the size that was asked for, and a `/sys` through which no task can lift its limits.
+fn devices_and_kernel(root: &Path, shared_memory_bytes: u64) -> Vec<String> {
+    const SHARED_MEMORY_BYTES_DEFAULT: u64 = 64 << 20;
+    let bytes = if shared_memory_bytes == 0 { SHARED_MEMORY_BYTES_DEFAULT } else { shared_memory_bytes };
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
+    let shared = mount_kind(&root.join("dev/shm"), "tmpfs", flags, &format!("mode=1777,size={bytes}"));
+    let shared = shared.err().map(|error| format!("/dev/shm is the machine's own, of its own size: {error}"));
+    let kernel = make_read_only(&root.join("sys"), true).err();
+    let kernel = kernel.map(|error| format!("/sys is writable, so the task could lift its own limits: {error}"));
+    shared.into_iter().chain(kernel).collect()
+}
+
+fn own_rooms(rooms: &Rooms, root: &Path, in_user_namespace: bool) -> io::Result<Vec<String>> {
+    let mut missing = Vec::new();
+    for (source, name) in [(rooms.dir.tmp(), "tmp"), (rooms.dir.output(), "output"), (rooms.dir.cache(), "cache")] {
+        let target = root.join(name);
+        fs::create_dir(&target)?;
+        bind(&source, &target, false)?;
+    }
+    let input = root.join("input");
+    fs::create_dir(&input)?;
+    if let Some(source) = &rooms.input {
+        bind(source, &input, true)?;
+        missing.extend(make_read_only(&input, true).err().map(|error| format!("/input is writable: {error}")));
+    }
+    missing.extend(code(rooms, &root.join("code"), in_user_namespace)?);
+    Ok(missing)
+}
+
+/// The job's code with a writable layer of this run's own above it, so that no run changes what another sees.
+fn code(rooms: &Rooms, target: &Path, in_user_namespace: bool) -> io::Result<Vec<String>> {
+    fs::create_dir(target)?;
+    let Some(source) = &rooms.code else {
+        bind(&rooms.dir.code_upper(), target, false)?;
+        return Ok(Vec::new());
+    };
+    let Err(error) = overlay(rooms, source, target, in_user_namespace) else { return Ok(Vec::new()) };
+    bind(source, target, true)?;
+    make_read_only(target, true)?;
+    Ok(vec![format!("/code is read-only: a writable layer above it was refused: {error}")])
+}
+
+fn overlay(rooms: &Rooms, source: &Path, target: &Path, in_user_namespace: bool) -> io::Result<()> {
+    // Paths go in as descriptors: as text, a comma or a colon in one of them would be an option.
+    let (lower, upper, work) = (open_path(source)?, open_path(&rooms.dir.code_upper())?, open_path(&rooms.dir.code_work())?);
+    let [lower, upper, work] = [&lower, &upper, &work].map(|fd| format!("/proc/self/fd/{}", fd.as_raw_fd()));
+    // Without `volatile` the end of every run would wait until the whole disk is written out.
+    let user = if in_user_namespace { ",userxattr" } else { "" };
+    mount_kind(target, "overlay", MsFlags::empty(), &format!("lowerdir={lower},upperdir={upper},workdir={work},volatile{user}"))
+}
+
+/// Lays an empty directory over the server's own files.
+fn hide(private: &Path, root: &Path, empty: &OwnedFd) -> io::Result<()> {
+    let inside = private.strip_prefix("/").unwrap_or(private);
+    let first = inside.components().next();
+    if first.is_some_and(|first| OURS.iter().any(|ours| first.as_os_str() == OsStr::new(ours))) {
+        return Ok(());
+    }
+    let target = root.join(inside);
+    bind(&path_of(empty), &target, false)?;
+    make_read_only(&target, false)
+}
+
+fn pivot(root: &Path) -> io::Result<()> {
+    std::env::set_current_dir(root)?;
+    // The old root is put on top of the new one, and then taken away.
+    nix::unistd::pivot_root(".", ".")?;
+    umount2(".", MntFlags::MNT_DETACH)?;
+    std::env::set_current_dir("/")
+}
+
+fn open_path(path: &Path) -> io::Result<OwnedFd> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let file = fs::OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(path)?;
+    Ok(file.into())
+}
+
+fn mount_kind(target: &Path, kind: &str, flags: MsFlags, options: &str) -> io::Result<()> {
+    Ok(mount(Some(kind), target, Some(kind), flags, Some(options))?)
+}
+
+fn mount_at(target: impl AsRef<Path>, source: Option<&Path>, flags: MsFlags, kind: Option<&str>) -> io::Result<()> {
+    Ok(mount(source, target.as_ref(), kind, flags, None::<&str>)?)
+}
+
+/// The directories the rooms are made of. Only the run's owner can come near them.
+pub fn furnish(rooms: &Rooms) -> io::Result<()> {
+    let dir = &rooms.dir;
+    for path in [dir.root(), dir.cache(), dir.output(), dir.tmp(), dir.code_upper()] {
+        private_dir(&path)?;
+    }
+    if rooms.code.is_some() {
+        private_dir(&dir.code_work())?;
+    }
+    fs::set_permissions(dir.tmp(), fs::Permissions::from_mode(0o1777))
+}
+
+/// A path for the kernel.
+pub fn c_path(path: &Path) -> io::Result<CString> {
+    Ok(CString::new(path.as_os_str().as_bytes())?)
+}

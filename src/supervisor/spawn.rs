@@ -1,0 +1,93 @@
+//! Making init: a fork into new namespaces, and into its control group where the kernel can do that.
+
+use std::{
+    io,
+    os::fd::{AsRawFd, FromRawFd, OwnedFd},
+};
+
+use super::init::Walls;
+
+/// The kernel's `clone_args`, as far as version 2 of it.
+#[repr(C, align(8))]
+#[derive(Default)]
+struct CloneArguments {
+    flags: u64,
+    pidfd: u64,
+    child_tid: u64,
+    parent_tid: u64,
+    exit_signal: u64,
+    stack: u64,
+    stack_size: u64,
+    tls: u64,
+    set_tid: u64,
+    set_tid_size: u64,
+    cgroup: u64,
+}
+
+/// Like `fork`, with walls around the new process. `Ok(0)` in the new one.
+///
+/// The caller has one thread, and it must be the main one: when the thread that made init ends, the
+/// kernel kills init.
+pub fn fork_into(walls: Walls, birthplace: Option<&OwnedFd>) -> io::Result<i32> {
+    let mut flags = 0;
+    if walls.user.is_some() {
+        flags |= libc::CLONE_NEWUSER;
+    }
+    if walls.mount_and_pid {
+        flags |= libc::CLONE_NEWNS | libc::CLONE_NEWPID;
+    }
+    let flags = u64::from(flags.cast_unsigned());
+    match clone3(flags, birthplace) {
+        // Some container runtimes hide the newer call.
+        Err(error) if birthplace.is_none() && error.raw_os_error() == Some(libc::ENOSYS) => clone(flags),
+        other => other,
+    }
+}
+
+fn clone3(flags: u64, birthplace: Option<&OwnedFd>) -> io::Result<i32> {
+    const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+    let mut arguments = CloneArguments { flags, exit_signal: libc::SIGCHLD as u64, ..CloneArguments::default() };
+    if let Some(group) = birthplace {
+        arguments.flags |= CLONE_INTO_CGROUP;
+        arguments.cgroup = group.as_raw_fd() as u64;
+    }
+    // SAFETY: without CLONE_VM and a stack this is a fork: the new process has its own copy of everything.
+    let pid = unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size_of::<CloneArguments>()) };
+    answer(pid)
+}
+
+fn clone(flags: u64) -> io::Result<i32> {
+    // SAFETY: as above.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags | libc::SIGCHLD as u64, 0, 0, 0, 0) };
+    answer(pid)
+}
+
+fn answer(pid: i64) -> io::Result<i32> {
+    if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid as i32) }
+}
+
+/// A pipe: reading end, writing end. Neither outlives an exec.
+pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut fds = [0; 2];
+    // SAFETY: the kernel fills the two descriptors, which are ours from here on.
+    if unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: as above.
+    let [read, write] = fds.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) });
+    Ok((read, write))
+}
+
+/// A pipe that holds a burst without making its writer wait. Its reading end never blocks.
+pub fn wide_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    const PIPE_BYTES: i32 = 1 << 20;
+    let (read, write) = pipe()?;
+    // SAFETY: plain system calls on descriptors we own. A narrower pipe works as well.
+    unsafe {
+        libc::fcntl(read.as_raw_fd(), libc::F_SETPIPE_SZ, PIPE_BYTES);
+        if libc::fcntl(read.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok((read, write))
+}

@@ -1,0 +1,58 @@
+//! Everyone below a process, for machines whose kernel gives us no pid namespace to end them all with.
+
+use std::{collections::HashMap, fs};
+
+use super::identity::stat;
+
+/// Kills everyone below `root`, and answers how many there were. Each is stopped before any is killed,
+/// so that nobody forks away while we walk.
+pub fn kill_below(root: i32) -> usize {
+    const ROUNDS_MAX: usize = 16;
+    let mut found = Vec::new();
+    for _ in 0..ROUNDS_MAX {
+        let now = below(root);
+        let fresh: Vec<i32> = now.iter().copied().filter(|pid| !found.contains(pid)).collect();
+        if fresh.is_empty() {
+            break;
+        }
+        signal(&fresh, libc::SIGSTOP);
+        found.extend(fresh);
+    }
+    signal(&found, libc::SIGKILL);
+    found.len()
+}
+
+pub fn signal_below(root: i32, number: i32) {
+    signal(&below(root), number);
+}
+
+fn signal(pids: &[i32], number: i32) {
+    for pid in pids {
+        // SAFETY: a plain system call. The pids were below our own init a moment ago, and init, which
+        // reaps them, is the process that calls this: none can have been reused.
+        unsafe { libc::kill(*pid, number) };
+    }
+}
+
+/// Zombies are in it too: the first thread of a process may be one while the others still run.
+pub fn below(root: i32) -> Vec<i32> {
+    let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+    for pid in everyone() {
+        if let Ok(it) = stat(pid) {
+            children.entry(it.parent).or_default().push(pid);
+        }
+    }
+    let mut found: Vec<i32> = Vec::new();
+    let mut next = vec![root];
+    while let Some(pid) = next.pop() {
+        let own = children.remove(&pid).unwrap_or_default();
+        found.extend(&own);
+        next.extend(own);
+    }
+    found
+}
+
+pub fn everyone() -> impl Iterator<Item = i32> {
+    let names = fs::read_dir("/proc").into_iter().flatten().flatten();
+    names.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}

@@ -1,0 +1,177 @@
+//! Watching a child that runs: its output goes to disk, a stop goes to its init, and its end comes back.
+
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    time::Duration,
+};
+
+use model::{
+    logs::Stream,
+    order::Limits,
+    task::{Cause, Ending},
+};
+use tokio::io::{
+    Interest,
+    unix::{AsyncFd, AsyncFdReadyGuard},
+};
+
+use super::{
+    cgroup::Usage,
+    journal::now_ms,
+    launch::{Launched, wait_for_end},
+    leash::{Down, Up},
+    logs::{Logs, Read},
+    signals, tree,
+};
+
+/// What was seen of the tree's end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// Of the main process, as `waitpid` gives it.
+    pub status: Option<i32>,
+    pub stopping: bool,
+    pub killed: bool,
+}
+
+impl Seen {
+    fn note(&mut self, word: &Up) {
+        match word {
+            Up::Stopping => self.stopping = true,
+            Up::Killing => self.killed = true,
+            Up::MainEnded { status } => self.status = Some(*status),
+            Up::Ready { .. } | Up::Refused { .. } => {}
+        }
+    }
+}
+
+/// Watches until init is gone. Nothing in here waits for the server.
+pub async fn watch(launched: &Launched, logs: &mut Logs, stop: OwnedFd) -> io::Result<Seen> {
+    let mut seen = Seen::default();
+    let (leash, stop) = (listen(launched.leash.as_fd())?, listen(stop.as_fd())?);
+    let (stdout, stderr) = (listen(launched.stdout.as_fd())?, listen(launched.stderr.as_fd())?);
+    let (mut stdout_open, mut stderr_open) = (true, true);
+    loop {
+        tokio::select! {
+            word = leash.async_io(Interest::READABLE, |_| launched.leash.hear_now::<Up>()) => match word? {
+                Some(heard) => seen.note(&heard.word),
+                None => return Ok(seen),
+            },
+            asked = stop.async_io(Interest::READABLE, |fd| signals::take_now(*fd)) => {
+                asked?;
+                // An init that cannot hear is gone, and its line will say so.
+                let _ = launched.leash.say(&Down::Stop);
+            }
+            ready = stdout.readable(), if stdout_open => stdout_open = pour(ready?, logs, Stream::Stdout)?,
+            ready = stderr.readable(), if stderr_open => stderr_open = pour(ready?, logs, Stream::Stderr)?,
+        }
+        logs.flush();
+    }
+}
+
+fn listen(fd: BorrowedFd<'_>) -> io::Result<AsyncFd<BorrowedFd<'_>>> {
+    // SAFETY: the descriptor is borrowed for as long as it is registered, so it stays open and the same.
+    unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }.map_err(io::Error::from)
+}
+
+/// Answers whether there may ever be more.
+fn pour(mut ready: AsyncFdReadyGuard<'_, BorrowedFd<'_>>, logs: &mut Logs, stream: Stream) -> io::Result<bool> {
+    match ready.try_io(|pipe| logs.read(*pipe.get_ref(), stream)) {
+        Ok(Ok(Read::Some)) | Err(_) => Ok(true),
+        Ok(Ok(Read::All)) => {
+            // What comes after this read wakes us again, so there is no need to read once more for nothing.
+            ready.clear_ready();
+            Ok(true)
+        }
+        Ok(Ok(Read::End)) => Ok(false),
+        Ok(Err(error)) => Err(error),
+    }
+}
+
+/// Everyone is gone, every byte is read, and the ending is known; it is not yet written down.
+pub fn conclude(launched: &Launched, logs: &mut Logs, seen: Seen, limits: &Limits) -> Result<Ending, String> {
+    let cpu = wait_for_end(launched.init);
+    if !launched.pid_namespace {
+        end_the_rest();
+    }
+    logs.drain(launched.stdout.as_fd(), Stream::Stdout);
+    logs.drain(launched.stderr.as_fd(), Stream::Stderr);
+    let usage = launched.group.usage();
+    // A group that cannot be emptied holds someone who lives, and then nothing has ended.
+    launched.group.remove()?;
+    Ok(Ending {
+        cause: cause(seen, usage, limits),
+        started_at_ms: Some(launched.started_at_ms),
+        ended_at_ms: now_ms(),
+        peak_memory_bytes: usage.peak_memory_bytes,
+        cpu_ms: usage.cpu_ms.or(cpu.map(|it| it.as_millis() as u64)),
+    })
+}
+
+/// If init was killed from outside and no namespace ended its children, they are ours now.
+fn end_the_rest() {
+    const PAUSE: Duration = Duration::from_millis(2);
+    loop {
+        tree::kill_below(std::process::id().cast_signed());
+        // SAFETY: no status is asked for.
+        match unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } {
+            -1 => return,
+            0 => std::thread::sleep(PAUSE),
+            _ => {}
+        }
+    }
+}
+
+/// How it ended, from what was seen.
+///
+/// An out-of-memory kill counts when the main process did not succeed: it may have been a child of it
+/// that was killed, and the failure that followed is the same story.
+fn cause(seen: Seen, usage: Usage, limits: &Limits) -> Cause {
+    let out_of_memory = Cause::OutOfMemory { limit_bytes: limits.memory_bytes, kills: usage.oom_kills };
+    match seen.status {
+        _ if seen.stopping => Cause::Stopped { killed: seen.killed },
+        Some(status) if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 => Cause::Exited { code: 0 },
+        Some(_) | None if usage.oom_kills > 0 => out_of_memory,
+        Some(status) if libc::WIFEXITED(status) => Cause::Exited { code: libc::WEXITSTATUS(status) },
+        Some(status) => Cause::Signaled { signal: libc::WTERMSIG(status) },
+        None => Cause::Unknown { why: "the first process of its tree was killed from outside".into() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { cpus_milli: 0, memory_bytes: 50 << 20, shared_memory_bytes: 0, processes_max: 0 };
+
+    fn said(status: Option<i32>, stopping: bool, oom_kills: u64) -> String {
+        let usage = Usage { oom_kills, ..Usage::default() };
+        cause(Seen { status, stopping, killed: false }, usage, &LIMITS).to_string()
+    }
+
+    #[test]
+    fn what_was_seen_decides_how_it_ended() {
+        let exited = |code: i32| Some(code << 8);
+        insta::assert_snapshot!([
+            said(exited(0), false, 0),
+            said(exited(255), false, 0),
+            said(Some(11), false, 0),
+            said(Some(9), false, 1),
+            said(exited(1), false, 2),
+            said(exited(0), false, 1),
+            said(exited(0), true, 0),
+            said(None, false, 1),
+            said(None, false, 0),
+        ].join("\n"), @"
+        exited with code 0
+        exited with code 255
+        ended by signal 11 (SIGSEGV, a segmentation fault)
+        out of memory: its limit is 50MiB and the kernel killed 1 of its processes
+        out of memory: its limit is 50MiB and the kernel killed 2 of its processes
+        exited with code 0
+        stopped
+        out of memory: its limit is 50MiB and the kernel killed 1 of its processes
+        nobody knows how it ended: the first process of its tree was killed from outside
+        ");
+    }
+}

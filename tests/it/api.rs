@@ -1,0 +1,121 @@
+//! The API's door: who is let in, and under which names.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+};
+
+use crate::house::{House, text};
+
+/// A request as raw bytes, so that nothing is tidied up on the way.
+fn raw(house: &House, request: &str) -> (u16, String) {
+    let address = house.url().trim_start_matches("http://").to_owned();
+    let mut stream = TcpStream::connect(&address).unwrap();
+    stream.write_all(request.replace("{host}", &address).as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    let answer = text(&answer);
+    let status = answer.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or_else(|| panic!("no status in {answer:?}"));
+    (status, answer)
+}
+
+#[test]
+fn no_route_answers_without_a_token_except_the_two_that_tell_nothing() {
+    let house = House::new();
+    let document = house.get_json("/api/v1/openapi.json");
+    let mut asked = 0;
+    for path in document["paths"].as_object().unwrap().keys() {
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] {
+            let real = path.replace("{job}", "digits").replace("{task}", "main-0").replace("{node}", "node-1");
+            let real = real.replace("{run}", "job-00000000000000000000000000000001:main-0:1");
+            for token in ["", "Authorization: Bearer nothing\r\n", "Authorization: Bearer \r\n", "Authorization: Basic YTpi\r\n"] {
+                let (status, _) = raw(
+                    &house,
+                    &format!("{method} {real} HTTP/1.1\r\nHost: {{host}}\r\n{token}Content-Length: 0\r\nConnection: close\r\n\r\n"),
+                );
+                let open = method == "GET" && path == "/api/v1/health";
+                assert_eq!(status, if open { 200 } else { 401 }, "{method} {path} {token:?}");
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked > 300, "only {asked} requests were tried");
+    assert_eq!(raw(&house, "GET /nowhere HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").0, 401);
+}
+
+#[test]
+fn a_foreign_name_or_origin_is_refused_on_every_method() {
+    let house = House::new();
+    let token = house.token();
+    for method in ["GET", "POST"] {
+        for (headers, status) in [
+            ("Host: evil.example\r\n", 421),
+            ("Host: 127.0.0.1\r\n", 421),
+            ("Host: {host}\r\nHost: {host}\r\n", 400),
+            ("Host: {host}\r\nOrigin: http://evil.example\r\n", 403),
+            ("Host: {host}\r\nOrigin: null\r\n", 403),
+        ] {
+            let request = format!(
+                "{method} /api/v1/jobs HTTP/1.1\r\n{headers}Authorization: Bearer {token}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            );
+            let (got, answer) = raw(&house, &request);
+            assert!(got == status || (status == 400 && got == 421), "{method} {headers:?}: {answer}");
+        }
+    }
+    let own = format!(
+        "GET /api/v1/jobs HTTP/1.1\r\nHost: {{host}}\r\nOrigin: http://{{host}}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+    );
+    assert_eq!(raw(&house, &own).0, 200);
+}
+
+#[test]
+fn a_run_s_token_opens_its_own_run_and_nothing_else() {
+    let house = House::new();
+    let job = house.submit_line("spy", "sleep 600");
+    house.wait_for(&job, "running");
+    let token = std::fs::read_to_string(house.run_dir(&job, "main-0", 1).join("token")).unwrap();
+    let ask = |path: &str| {
+        raw(
+            &house,
+            &format!("GET {path} HTTP/1.1\r\nHost: {{host}}\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\r\n", token.trim()),
+        )
+        .0
+    };
+    assert_eq!(ask(&format!("/api/v1/runs/{job}:main-0:1/order")), 200);
+    assert_eq!(ask(&format!("/api/v1/runs/{job}:main-0:2/order")), 401);
+    assert_eq!(ask("/api/v1/jobs"), 401);
+}
+
+#[test]
+fn the_administrator_s_token_is_for_its_owner_s_eyes_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let house = House::new();
+    let mode = |path: &str| std::fs::metadata(house.data().join(path)).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode("admin-token"), 0o600);
+    assert_eq!(mode("run-secret"), 0o600);
+    assert_eq!(mode("store.db"), 0o600);
+    assert_eq!(mode("."), 0o700);
+}
+
+#[test]
+fn lists_come_in_pages_and_can_be_filtered() {
+    let house = House::new();
+    for number in 0..7 {
+        house.submit(&format!("{{name: page-{number}, tags: [t{}], roles: {{main: {{command: 'true'}}}}}}", number % 2));
+    }
+    let mut names = Vec::new();
+    let mut path = "/api/v1/jobs?limit=3".to_owned();
+    loop {
+        let page = house.get_json(&path);
+        names.extend(page["jobs"].as_array().unwrap().iter().map(|job| job["name"].as_str().unwrap().to_owned()));
+        match page["next"].as_str() {
+            Some(next) => path = format!("/api/v1/jobs?limit=3&cursor={next}"),
+            None => break,
+        }
+    }
+    let wanted: Vec<String> = (0..7).rev().map(|number| format!("page-{number}")).collect();
+    assert_eq!(names, wanted);
+    assert_eq!(house.get_json("/api/v1/jobs?tag=t1")["jobs"].as_array().unwrap().len(), 3);
+    assert_eq!(house.get_json("/api/v1/jobs?name=page-3")["jobs"].as_array().unwrap().len(), 1);
+    assert_eq!(house.get_json("/api/v1/jobs?q=ge-5")["jobs"].as_array().unwrap().len(), 1);
+}
