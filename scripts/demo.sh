@@ -20,15 +20,11 @@ server=
 
 # Tasks outlive their server on purpose, so they are stopped before it is.
 stop_jobs() {
-    local job
-    for job in $("$trainmaster" list --json | python3 -c '
+    local jobs
+    jobs=$("$trainmaster" list --all --json | python3 -c '
 import json, sys
-for job in json.load(sys.stdin)["jobs"]:
-    if job["ended_at_ms"] is None:
-        print(job["id"])'); do
-        echo "Stopping $job"
-        "$trainmaster" stop "$job" && { timeout 60 "$trainmaster" wait "$job" >/dev/null || true; }
-    done
+print(*(job["id"] for job in json.load(sys.stdin)["jobs"] if job["ended_at_ms"] is None))')
+    [ -z "$jobs" ] || timeout 120 "$trainmaster" stop $jobs
 }
 
 clean_up() {

@@ -1,7 +1,7 @@
 //! The plan: the spec compiled, every default filled in and every string parsed. Nothing downstream
 //! looks at the spec again, and nothing downstream can fail because of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -94,7 +94,7 @@ pub fn from_text(text: &str, house: &HouseRules) -> Result<(JobSpec, Plan), Vec<
         Err(found) => found,
     };
     // What could not be read was left out of the spec, so the plan misses it; that is no second problem.
-    let new: Vec<Problem> = found.into_iter().filter(|it| !reading.left_out.iter().any(|path| follows(it, path))).collect();
+    let new: Vec<Problem> = found.into_iter().filter(|it| !follows(it, &reading.left_out)).collect();
     problems.extend(new.into_iter().map(|it| match reading.places.nearest(&it.path) {
         Some(place) => it.at(place),
         None => it,
@@ -102,10 +102,10 @@ pub fn from_text(text: &str, house: &HouseRules) -> Result<(JobSpec, Plan), Vec<
     Err(spec::in_order(problems))
 }
 
-/// Whether the problem is only there because `left_out` is not: it is about that, a part of it, or counted by it.
-fn follows(problem: &Problem, left_out: &str) -> bool {
-    let within = |whole: &str| problem.path.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
-    within(left_out) || left_out.strip_suffix(".tasks").is_some_and(|role| within(&format!("{role}.completion")))
+/// Whether the problem is only there because something was left out: it is about that, a part of it, or counted by it.
+fn follows(problem: &Problem, left_out: &BTreeSet<String>) -> bool {
+    let counted = |path: &str| path.strip_suffix(".completion").is_some_and(|role| left_out.contains(&format!("{role}.tasks")));
+    spec::outward(&problem.path).any(|path| left_out.contains(path) || counted(path))
 }
 
 impl Plan {

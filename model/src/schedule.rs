@@ -10,6 +10,8 @@ use crate::{
 };
 
 mod amount;
+#[cfg(test)]
+mod examples;
 mod head;
 mod packing;
 mod reason;

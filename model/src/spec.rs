@@ -13,6 +13,7 @@ pub use problem::Problem;
 pub(crate) use problem::{in_order, join, shown};
 pub use read::read;
 pub(crate) use read::read_all;
+pub(crate) use walk::outward;
 pub use walk::Places;
 
 /// Where everything in a job file stands, for problems that were found away from the file.

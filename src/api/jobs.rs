@@ -137,8 +137,8 @@ fn parse_cursor(text: String) -> Result<JobId, Error> {
 }
 
 fn parse_states(text: &str) -> Result<Vec<JobState>, Error> {
-    let wanted: String = "a state such as queued, running or failed".into();
-    let parse = |word: &str| JobState::from_text(word).ok_or_else(|| Error::BadValue { name: "state", value: word.into(), wanted });
+    let wanted = || "a state such as queued, running or failed".to_owned();
+    let parse = |word: &str| JobState::from_text(word).ok_or_else(|| Error::BadValue { name: "state", value: word.into(), wanted: wanted() });
     text.split(',').map(parse).collect()
 }
 

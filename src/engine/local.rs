@@ -1,14 +1,159 @@
-use super::*;
-pub struct Local;
-impl Local { pub fn from_config(_: &crate::config::ServerConfig) -> anyhow::Result<Self> { Ok(Self) } }
-pub struct LocalEngine;
-impl LocalEngine { pub fn new(_: Local) -> Self { Self } pub fn bring_up(&self,_:&str)->bool{false} pub fn take_down(&self,_:&str)->bool{false} }
+//! This machine as a cluster. Every run is a supervisor process of its own, started here and then left
+//! alone: what is known about it is read from its directory, where it also survives the server.
+
+use std::{
+    collections::BTreeSet,
+    ops::RangeInclusive,
+    path::PathBuf,
+    process::Child,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize},
+};
+
+use anyhow::Context;
+use model::{ids::NodeName, ids::RunKey, reconcile::Seen};
+
+use super::{Answer, Engine, EngineError, Node, Start};
+use crate::{
+    config::ServerConfig,
+    rundir::{live_dir, private_dir, runs_dir},
+};
+
+mod clean;
+mod doctor;
+mod inventory;
+mod look;
+mod ports;
+mod start;
+mod stop;
+
+pub use doctor::{Check, doctor};
+
+/// Where the local engine works, and with what.
+#[derive(Clone, Debug)]
+pub struct Local {
+    pub data: PathBuf,
+    /// The program to start as supervisor: this one.
+    pub exe: PathBuf,
+    pub nodes: Vec<Node>,
+    pub ports: RangeInclusive<u16>,
+}
+
+impl Local {
+    pub const PORTS_DEFAULT: RangeInclusive<u16> = 20_000..=29_999;
+
+    pub fn from_config(config: &ServerConfig) -> anyhow::Result<Self> {
+        let exe = std::env::current_exe().context("finding our own program")?;
+        let nodes = inventory::nodes(&config.nodes, &config.devices)?;
+        for dir in [runs_dir(&config.data), live_dir(&config.data)] {
+            private_dir(&dir).with_context(|| format!("making {}", dir.display()))?;
+        }
+        Ok(Self { data: config.data.clone(), exe, nodes, ports: Self::PORTS_DEFAULT })
+    }
+}
+
+#[derive(Clone)]
+pub struct LocalEngine {
+    house: Arc<House>,
+}
+
+/// What all calls share. None of it matters after a restart.
+struct House {
+    config: Local,
+    /// Nodes that are taken down, to try what happens then.
+    down: Mutex<BTreeSet<NodeName>>,
+    /// Supervisors we have started, until they are reaped.
+    supervisors: Mutex<Vec<Child>>,
+    next_port: AtomicUsize,
+}
+
+impl LocalEngine {
+    pub fn new(config: Local) -> Self {
+        let house = House { config, down: Mutex::default(), supervisors: Mutex::default(), next_port: AtomicUsize::new(0) };
+        Self { house: Arc::new(house) }
+    }
+
+    /// Makes a node disappear with everything on it, as if its plug had been pulled. Answers whether
+    /// there is such a node.
+    pub fn take_down(&self, node: &str) -> bool {
+        let Some(name) = self.house.named(node) else { return false };
+        lock(&self.house.down).insert(name.clone());
+        self.house.kill_supervisors_on(name);
+        true
+    }
+
+    /// Answers whether there is such a node.
+    pub fn bring_up(&self, node: &str) -> bool {
+        let name = self.house.named(node);
+        name.inspect(|name| _ = lock(&self.house.down).remove(*name)).is_some()
+    }
+}
+
+impl House {
+    fn named(&self, name: &str) -> Option<&NodeName> {
+        self.config.nodes.iter().map(|node| &node.name).find(|it| it.as_str() == name)
+    }
+
+    fn node(&self, name: &NodeName) -> Result<&Node, EngineError> {
+        self.config.nodes.iter()
+            .find(|node| node.name == *name)
+            .ok_or_else(|| EngineError::Never(format!("there is no node `{name}` on this machine")))
+    }
+
+    fn is_down(&self, name: &NodeName) -> bool {
+        lock(&self.down).contains(name)
+    }
+
+    fn nodes(&self) -> Vec<Node> {
+        let with_state = |node: &Node| match self.is_down(&node.name) {
+            true => Node { open: false, reason: "it was taken down".into(), ..node.clone() },
+            false => node.clone(),
+        };
+        self.config.nodes.iter().map(with_state).collect()
+    }
+}
+
+/// Nothing in here can be left half done by a panic, so a poisoned lock is as good as any.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Files and processes are slow at times; the server's threads are not theirs to hold.
+fn aside<'a, T: Send + 'static>(work: impl FnOnce() -> Result<T, EngineError> + Send + 'static) -> Answer<'a, T> {
+    let work = tokio::task::spawn_blocking(work);
+    Box::pin(async { work.await.unwrap_or_else(|panic| Err(EngineError::Away(format!("the local engine failed: {panic}")))) })
+}
+
 impl Engine for LocalEngine {
-    fn nodes(&self) -> Answer<'_, Vec<Node>> { Box::pin(async { Ok(vec![]) }) }
-    fn free_ports<'a>(&'a self, _: &'a NodeName, _: usize, _: &'a [u16]) -> Answer<'a, Vec<u16>> { Box::pin(async { Ok(vec![]) }) }
-    fn start<'a>(&'a self, _: Start<'a>) -> Answer<'a, ()> { Box::pin(async { Ok(()) }) }
-    fn stop<'a>(&'a self, _: &'a RunKey) -> Answer<'a, ()> { Box::pin(async { Ok(()) }) }
-    fn list(&self) -> Answer<'_, Vec<Seen>> { Box::pin(async { Ok(vec![]) }) }
-    fn remove<'a>(&'a self, _: &'a RunKey) -> Answer<'a, ()> { Box::pin(async { Ok(()) }) }
-    fn erase<'a>(&'a self, _: &'a RunKey) -> Answer<'a, ()> { Box::pin(async { Ok(()) }) }
+    fn nodes(&self) -> Answer<'_, Vec<Node>> {
+        Box::pin(std::future::ready(Ok(self.house.nodes())))
+    }
+
+    fn free_ports<'a>(&'a self, node: &'a NodeName, count: usize, taken: &'a [u16]) -> Answer<'a, Vec<u16>> {
+        Box::pin(std::future::ready(self.house.free_ports(node, count, taken)))
+    }
+
+    fn start<'a>(&'a self, start: Start<'a>) -> Answer<'a, ()> {
+        let (house, letter) = (self.house.clone(), start::Letter::of(&start));
+        aside(move || house.start(&letter?))
+    }
+
+    fn stop<'a>(&'a self, run: &'a RunKey) -> Answer<'a, ()> {
+        let (house, run) = (self.house.clone(), run.clone());
+        aside(move || house.stop(&run))
+    }
+
+    fn list(&self) -> Answer<'_, Vec<Seen>> {
+        let house = self.house.clone();
+        aside(move || house.list())
+    }
+
+    fn remove<'a>(&'a self, run: &'a RunKey) -> Answer<'a, ()> {
+        let (house, run) = (self.house.clone(), run.clone());
+        aside(move || house.remove(&run))
+    }
+
+    fn erase<'a>(&'a self, run: &'a RunKey) -> Answer<'a, ()> {
+        let (house, run) = (self.house.clone(), run.clone());
+        aside(move || house.erase(&run))
+    }
 }

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, future::Future, pin::Pin};
 
 use model::{ids::NodeName, ids::RunKey, order::RunOrder, reconcile::Seen, resources::Resources};
 
+pub mod contract;
 pub mod local;
 
 /// A future in a box, so that engines can be swapped at run time.

@@ -210,3 +210,216 @@ fn read(row: &Row<'_>) -> Result<Job, StoreError> {
         stop_by: row.maybe_text("stop_by")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Store, events, runs, testing::*};
+
+    async fn with_jobs(place: &Place, names: &[&'static str]) -> Store {
+        let store = place.open();
+        for (number, name) in (1..).zip(names) {
+            let new = new_job(number, name);
+            store.write(move |sql| submit(sql, &new)).await.unwrap();
+        }
+        store
+    }
+
+    async fn job(store: &Store, number: u64) -> Job {
+        store.read(move |sql| get(sql, job_id(number))).await.unwrap().unwrap()
+    }
+
+    async fn moved(store: &Store, seen: (JobId, JobState, u32), change: Change) -> Written {
+        store.write(move |sql| advance(sql, seen, &change)).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_job_comes_back_as_it_was_submitted() {
+        let place = Place::new();
+        let store = with_jobs(&place, &["digits"]).await;
+        let expected = Job {
+            id: job_id(1),
+            name: "digits".parse().unwrap(),
+            version: 1,
+            owner: "ann".into(),
+            state: JobState::Queued,
+            attempt: 1,
+            used: Used::default(),
+            plan: plan("digits"),
+            spec: "{}".into(),
+            reason: String::new(),
+            created_at_ms: 1,
+            queued_at_ms: 1,
+            started_at_ms: None,
+            ended_at_ms: None,
+            stop_by: None,
+        };
+        assert_eq!(job(&store, 1).await, expected);
+        assert_eq!(store.read(|sql| get(sql, job_id(2))).await, Ok(None));
+    }
+
+    #[tokio::test]
+    async fn a_name_finds_its_newest_version_and_each_older_one() {
+        let place = Place::new();
+        let store = with_jobs(&place, &["digits", "digits", "other"]).await;
+        let found = async |owner: Option<&'static str>, version| {
+            let name = "digits".parse().unwrap();
+            store.read(move |sql| find(sql, owner, &name, version)).await.unwrap().map(|job| job.version)
+        };
+        assert_eq!(found(Some("ann"), None).await, Some(2));
+        assert_eq!(found(None, None).await, Some(2));
+        assert_eq!(found(None, Some(1)).await, Some(1));
+        assert_eq!(found(Some("ann"), Some(1)).await, Some(1));
+        assert_eq!(found(Some("ann"), Some(3)).await, None);
+        assert_eq!(found(Some("bob"), None).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_write_from_an_old_read_does_not_land() {
+        let place = Place::new();
+        let store = with_jobs(&place, &["digits"]).await;
+        let seen = (job_id(1), JobState::Queued, 1);
+
+        assert_eq!(moved(&store, seen, to(JobState::Starting, 5)).await, Written::Yes);
+        assert_eq!(moved(&store, seen, to(JobState::Stopped, 6)).await, Written::Stale);
+        assert_eq!(job(&store, 1).await.state, JobState::Starting);
+
+        assert_eq!(moved(&store, (job_id(1), JobState::Starting, 1), to(JobState::Queued, 7)).await, Written::Yes);
+        let late = (job_id(1), JobState::Queued, 1);
+        assert_eq!(moved(&store, late, to(JobState::Starting, 8)).await, Written::Stale, "the attempt is part of the guard");
+        assert_eq!(job(&store, 1).await.attempt, 2);
+    }
+
+    #[tokio::test]
+    async fn each_step_of_a_life_leaves_its_times_and_its_event() {
+        let place = Place::new();
+        let store = with_jobs(&place, &["digits"]).await;
+        let steps = [
+            (JobState::Queued, 1, Change { reason: Some("needs 3 CPU, 1 is free".into()), ..to(JobState::Starting, 10) }),
+            (JobState::Starting, 1, Change { used: Some(Used { for_user: 1, for_platform: 0 }), ..to(JobState::Queued, 20) }),
+            (JobState::Queued, 2, to(JobState::Starting, 30)),
+            (JobState::Starting, 2, Change { stop_by: Some("bob".into()), ..to(JobState::Stopping, 40) }),
+            (JobState::Stopping, 2, Change { reason: Some("stopped by bob".into()), ..to(JobState::Stopped, 50) }),
+        ];
+        for (from, attempt, change) in steps {
+            assert_eq!(moved(&store, (job_id(1), from, attempt), change).await, Written::Yes);
+        }
+        let job = job(&store, 1).await;
+        assert_eq!((job.queued_at_ms, job.started_at_ms, job.ended_at_ms), (20, Some(10), Some(50)));
+        assert_eq!((job.attempt, job.used, job.stop_by.as_deref()), (2, Used { for_user: 1, for_platform: 0 }, Some("bob")));
+        let events = store.read(|sql| events::after(sql, 0, None, 100)).await.unwrap();
+        let lines: String =
+            events.iter().map(|it| format!("{} #{} {} {:?}\n", it.at_ms, it.attempt.unwrap(), it.kind, it.reason)).collect();
+        insta::assert_snapshot!(lines, @r#"
+        1 #1 submitted ""
+        10 #1 starting "needs 3 CPU, 1 is free"
+        20 #2 queued ""
+        30 #2 starting ""
+        40 #2 stopping ""
+        50 #2 stopped "stopped by bob"
+        "#);
+    }
+
+    #[tokio::test]
+    async fn a_reason_for_waiting_does_not_outlive_the_waiting() {
+        let place = Place::new();
+        let store = with_jobs(&place, &["digits"]).await;
+        store.write(|sql| set_reason(sql, job_id(1), "needs 3 CPU, 1 is free")).await.unwrap();
+        assert_eq!(job(&store, 1).await.reason, "needs 3 CPU, 1 is free");
+        let _ = moved(&store, (job_id(1), JobState::Queued, 1), to(JobState::Starting, 5)).await;
+        assert_eq!(job(&store, 1).await.reason, "");
+        store.write(|sql| set_reason(sql, job_id(1), "too late")).await.unwrap();
+        assert_eq!(job(&store, 1).await.reason, "");
+    }
+
+    #[tokio::test]
+    async fn the_same_reason_again_wakes_nobody() {
+        let place = Place::new();
+        let store = with_jobs(&place, &["digits"]).await;
+        let mut changes = store.changes();
+        store.write(|sql| set_reason(sql, job_id(1), "waits")).await.unwrap();
+        assert!(changes.has_changed().unwrap());
+        changes.mark_unchanged();
+        store.write(|sql| set_reason(sql, job_id(1), "waits")).await.unwrap();
+        assert!(!changes.has_changed().unwrap());
+    }
+
+    #[tokio::test]
+    async fn the_queue_is_by_priority_and_then_by_age() {
+        let place = Place::new();
+        let store = place.open();
+        for (number, name, priority) in [(1, "early", 0), (2, "late", 0), (3, "urgent", 10), (4, "idle", -5), (5, "placed", 99)] {
+            let mut new = new_job(number, name);
+            new.plan.priority = priority;
+            new.plan.max_duration_ms = Some(1_000);
+            store.write(move |sql| submit(sql, &new)).await.unwrap();
+        }
+        let _ = moved(&store, (job_id(5), JobState::Queued, 1), to(JobState::Starting, 9)).await;
+        let queue = store.read(|sql| queued(sql, 10)).await.unwrap();
+        let labels: Vec<&str> = queue.iter().map(|it| it.label.as_str()).collect();
+        assert_eq!(labels, ["urgent@1", "early@1", "late@1", "idle@1"]);
+        assert_eq!((queue[0].max_duration_ms, queue[0].priority), (Some(1_000), 10));
+        let gang: Vec<String> = queue[0].gang.iter().map(|it| format!("{} × {}: {}", it.tasks, it.role, it.each)).collect();
+        assert_eq!(gang, ["1 × ps: 1 CPU, 64MiB", "2 × worker: 1 CPU, 64MiB"]);
+        assert_eq!(store.read(|sql| queued(sql, 1)).await.unwrap().len(), 1);
+        assert_eq!(store.read(count_queued).await, Ok(4));
+    }
+
+    #[tokio::test]
+    async fn unfinished_jobs_are_those_that_hold_something() {
+        let place = Place::new();
+        let store = with_jobs(&place, &["waits", "starts", "ends"]).await;
+        let _ = moved(&store, (job_id(2), JobState::Queued, 1), to(JobState::Starting, 5)).await;
+        let _ = moved(&store, (job_id(3), JobState::Queued, 1), to(JobState::Stopped, 5)).await;
+        let names: Vec<String> = store.read(unfinished).await.unwrap().into_iter().map(|job| job.name.to_string()).collect();
+        assert_eq!(names, ["starts"]);
+    }
+
+    #[tokio::test]
+    async fn the_longest_duration_can_be_changed_until_the_job_is_over() {
+        let place = Place::new();
+        let store = with_jobs(&place, &["digits"]).await;
+        assert_eq!(store.write(|sql| set_max_duration(sql, job_id(1), Some(5_000))).await, Ok(Written::Yes));
+        assert_eq!(job(&store, 1).await.plan.max_duration_ms, Some(5_000));
+        assert_eq!(store.write(|sql| set_max_duration(sql, job_id(1), None)).await, Ok(Written::Yes));
+        assert_eq!(job(&store, 1).await.plan.max_duration_ms, None);
+        let _ = moved(&store, (job_id(1), JobState::Queued, 1), to(JobState::Stopped, 5)).await;
+        assert_eq!(store.write(|sql| set_max_duration(sql, job_id(1), Some(1))).await, Ok(Written::Stale));
+    }
+
+    #[tokio::test]
+    async fn only_a_job_that_is_over_can_be_deleted_and_then_nothing_of_it_is_left() {
+        let place = Place::new();
+        let store = with_jobs(&place, &["digits", "other"]).await;
+        assert_eq!(store.write(|sql| delete(sql, job_id(1))).await, Ok(Written::Stale));
+        store.write(|sql| runs::insert(sql, &new_run(&run_key(1, "worker-0", 1)))).await.unwrap();
+        let _ = moved(&store, (job_id(1), JobState::Queued, 1), to(JobState::Stopped, 5)).await;
+        assert_eq!(store.write(|sql| delete(sql, job_id(1))).await, Ok(Written::Yes));
+        assert_eq!(store.write(|sql| delete(sql, job_id(1))).await, Ok(Written::Stale));
+
+        let hand = place.by_hand();
+        let left = |table: &str| -> i64 { hand.query_row(&format!("SELECT COUNT(*) FROM {table}"), [], |row| row.get(0)).unwrap() };
+        let tables = ["job", "job_plan", "job_tag", "job_version", "run", "event"];
+        assert_eq!(tables.map(left), [1, 1, 1, 1, 0, 1], "what is left is the other job's");
+    }
+
+    #[tokio::test]
+    async fn a_version_is_not_given_out_twice_while_the_name_lives() {
+        let place = Place::new();
+        let store = with_jobs(&place, &["digits", "digits"]).await;
+        for number in [1, 2] {
+            let _ = moved(&store, (job_id(number), JobState::Queued, 1), to(JobState::Stopped, 5)).await;
+        }
+        let again = async |number| {
+            let new = new_job(number, "digits");
+            store.write(move |sql| submit(sql, &new)).await.unwrap()
+        };
+        let _ = store.write(|sql| delete(sql, job_id(2))).await.unwrap();
+        assert_eq!(again(3).await, Submission::Made { version: 3 });
+        let _ = moved(&store, (job_id(3), JobState::Queued, 1), to(JobState::Stopped, 5)).await;
+        for number in [1, 3] {
+            assert_eq!(store.write(move |sql| delete(sql, job_id(number))).await, Ok(Written::Yes));
+        }
+        assert_eq!(again(4).await, Submission::Made { version: 1 }, "the name was free again");
+    }
+}

@@ -13,7 +13,15 @@ use super::OpenError;
 /// process that is merely frozen keeps it. The file itself is never deleted, or two servers could each
 /// hold a lock on a file of the same name.
 pub(super) struct OwnerLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for OwnerLock {
+    fn drop(&mut self) {
+        // Closing is not enough: a child that was forked a moment ago still has the file open until it
+        // has become its own program.
+        drop(self.file.unlock());
+    }
 }
 
 impl OwnerLock {
@@ -29,7 +37,7 @@ impl OwnerLock {
         if let Err(error) = sign(&mut file) {
             tracing::warn!(%error, "the lock is ours, but it could not be signed with our process id");
         }
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 }
 
@@ -46,5 +54,26 @@ fn holder(file: &mut File) -> String {
     match file.take(HOLDER_BYTES_MAX).read_to_string(&mut text) {
         Ok(length) if length > 0 => text.trim().to_owned(),
         Ok(_) | Err(_) => "it has not signed the lock yet".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::{Store, testing::*};
+
+    #[test]
+    fn a_second_server_is_refused_and_told_who_holds_the_directory() {
+        let place = Place::new();
+        let first = place.open();
+        let refused = Store::open(place.directory.path()).err().unwrap().to_string();
+        let data = place.directory.path().display().to_string();
+        let host = nix::unistd::gethostname().unwrap();
+        let holder = format!("(process {} on {})", std::process::id(), host.to_string_lossy());
+        assert_eq!(
+            refused.replace(&data, "DATA").replace(&holder, "(HOLDER)"),
+            "DATA is in use by another server (HOLDER). Stop that one first, or give this one its own directory with --data"
+        );
+        drop(first);
+        place.open();
     }
 }

@@ -42,3 +42,67 @@ pub(super) fn keep_a_copy(connection: &Connection, path: &Path, steps: &[&str]) 
 pub(super) fn version(connection: &Connection) -> Result<u32, OpenError> {
     Ok(connection.query_row("PRAGMA user_version", [], |row| row.get(0))?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{jobs, testing::*};
+
+    const TWO_MORE: [&str; 3] = [STEPS[0], "CREATE TABLE second (x TEXT)", "CREATE TABLE third (x TEXT)"];
+
+    fn tables(connection: &Connection) -> Vec<String> {
+        let question = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('job', 'second', 'third') ORDER BY name";
+        let mut statement = connection.prepare(question).unwrap();
+        let names = statement.query_map([], |row| row.get(0)).unwrap();
+        names.map(Result::unwrap).collect()
+    }
+
+    #[tokio::test]
+    async fn missing_steps_are_done_after_a_copy_was_kept() {
+        let place = Place::new();
+        let store = place.open();
+        store.write(|sql| jobs::submit(sql, &new_job(1, "digits"))).await.unwrap();
+        drop(store);
+        let connection = place.by_hand();
+        let copy = keep_a_copy(&connection, &place.file(), &TWO_MORE).unwrap().unwrap();
+        migrate(&connection, &TWO_MORE).unwrap();
+        assert_eq!((tables(&connection), version(&connection).unwrap()), (vec!["job".into(), "second".into(), "third".into()], 3));
+
+        assert_eq!(copy.file_name().unwrap(), "store.db.before-2");
+        let copy = Connection::open(copy).unwrap();
+        assert_eq!((tables(&copy), version(&copy).unwrap()), (vec!["job".into()], 1));
+        let jobs: i64 = copy.query_row("SELECT COUNT(*) FROM job", [], |row| row.get(0)).unwrap();
+        assert_eq!(jobs, 1);
+        assert_eq!(keep_a_copy(&connection, &place.file(), &TWO_MORE).unwrap(), None, "nothing to do, nothing to keep");
+    }
+
+    #[test]
+    fn a_step_that_fails_leaves_the_steps_before_it_and_is_taken_up_again() {
+        let place = Place::new();
+        drop(place.open());
+        let connection = place.by_hand();
+        let with_mistake = [TWO_MORE[0], TWO_MORE[1], "CREATE TABLE third (x TEXT); CREATE TABLE job (x TEXT)"];
+        assert!(migrate(&connection, &with_mistake).is_err());
+        assert_eq!((tables(&connection), version(&connection).unwrap()), (vec!["job".into(), "second".into()], 2));
+        let copy = keep_a_copy(&connection, &place.file(), &TWO_MORE).unwrap().unwrap();
+        assert_eq!(copy.file_name().unwrap(), "store.db.before-3", "the copy from before the second step is not overwritten");
+        migrate(&connection, &TWO_MORE).unwrap();
+        assert_eq!((tables(&connection).len(), version(&connection).unwrap()), (3, 3));
+    }
+
+    #[test]
+    fn a_crash_between_two_steps_is_taken_up_where_it_stopped() {
+        let name = "store::migrate::tests::a_crash_between_two_steps_is_taken_up_where_it_stopped";
+        if let Some(directory) = given_directory() {
+            migrate(&Connection::open(directory.join("store.db")).unwrap(), &TWO_MORE).unwrap();
+            unreachable!("the crash point comes after the first step");
+        }
+        let place = Place::new();
+        drop(place.open());
+        assert!(!in_child(name, place.directory.path(), Some("admin.between-migration-steps")).status.success());
+        let connection = place.by_hand();
+        assert_eq!(version(&connection).unwrap(), 2);
+        migrate(&connection, &TWO_MORE).unwrap();
+        assert_eq!((tables(&connection).len(), version(&connection).unwrap()), (3, 3));
+    }
+}

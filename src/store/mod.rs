@@ -25,6 +25,8 @@ pub mod quarantine;
 mod readers;
 pub mod runs;
 mod sql;
+#[cfg(test)]
+mod testing;
 pub mod tokens;
 mod writer;
 
@@ -122,6 +124,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        self.readers.close_idle();
         self.asks = None;
         let Some(writer) = self.writer.take() else { return };
         // A write may hold the last store; then its own thread cannot wait for itself.

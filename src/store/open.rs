@@ -67,6 +67,8 @@ fn create(path: &Path) -> Result<(), OpenError> {
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part);
     made.map_err(|error| OpenError::Io { path: part.clone(), what: error.to_string() })?;
     let connection = Connection::open_with_flags(&part, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    // Nobody else sees this file yet; it is synced once, when it is whole.
+    connection.execute_batch("PRAGMA synchronous = OFF")?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     migrate::migrate(&connection, STEPS)?;
     drop(connection);
@@ -181,4 +183,181 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::store::{Store, jobs, testing::*};
+
+    /// A closed database with a few pages in it.
+    async fn used_before(place: &Place) -> Vec<u8> {
+        let store = place.open();
+        for number in 1..=50 {
+            store.write(move |sql| jobs::submit(sql, &new_job(number, "digits"))).await.unwrap();
+        }
+        drop(store);
+        fs::read(place.file()).unwrap()
+    }
+
+    fn refused(place: &Place) -> String {
+        let error = Store::open(place.directory.path()).err().expect("it should be refused").to_string();
+        error.replace(&place.directory.path().display().to_string(), "DATA")
+    }
+
+    /// Does some harm, and answers what opening says. Whatever was there must still be there.
+    async fn said_after(harm: impl FnOnce(&Place, Vec<u8>)) -> String {
+        let place = Place::new();
+        let whole = used_before(&place).await;
+        harm(&place, whole);
+        let before = fs::read(place.file()).ok();
+        let said = refused(&place);
+        assert_eq!(refused(&place), said, "it says the same each time");
+        assert!(fs::read(place.file()).ok() == before, "the file was changed: {said}");
+        said
+    }
+
+    #[tokio::test]
+    async fn a_database_that_lost_its_content_is_refused() {
+        let said = said_after(|place, _| fs::write(place.file(), b"").unwrap()).await;
+        insta::assert_snapshot!(said, @"DATA/store.db is empty: it has lost its content. Put a backup in its place, or move it away to begin with no jobs");
+    }
+
+    #[tokio::test]
+    async fn a_database_that_was_cut_short_is_refused() {
+        let said = said_after(|place, whole| fs::write(place.file(), &whole[..whole.len() / 2]).unwrap()).await;
+        insta::assert_snapshot!(said, @"DATA/store.db is damaged: database disk image is malformed. Put a backup in its place, or move it away to begin with no jobs; running tasks are not touched");
+        let said = said_after(|place, whole| fs::write(place.file(), &whole[..50]).unwrap()).await;
+        insta::assert_snapshot!(said, @"DATA/store.db is damaged: it has only 50 bytes. Put a backup in its place, or move it away to begin with no jobs; running tasks are not touched");
+    }
+
+    #[tokio::test]
+    async fn a_damaged_database_is_refused() {
+        let said = said_after(|place, mut whole| {
+            let middle = whole.len() / 2;
+            whole[middle..middle + 8192].fill(0xaa);
+            fs::write(place.file(), whole).unwrap();
+        });
+        // Which page SQLite stumbles over first is its own affair.
+        let said = said.await;
+        assert!(said.starts_with("DATA/store.db is damaged: Tree "), "{said}");
+    }
+
+    /// Bytes all over the file, the same ones each time.
+    fn damage(whole: &mut [u8], seed: u64) {
+        let mut dice = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        for _ in 0..10 {
+            dice ^= dice << 13;
+            dice ^= dice >> 7;
+            dice ^= dice << 17;
+            let at = (dice % whole.len() as u64) as usize;
+            whole[at] ^= (dice >> 32) as u8 | 1;
+        }
+    }
+
+    #[tokio::test]
+    async fn random_damage_is_refused_or_survived_and_never_made_worse() {
+        let place = Place::new();
+        let whole = used_before(&place).await;
+        let (mut refused, mut survived) = (0, 0);
+        for seed in 1..=60 {
+            let mut damaged = whole.clone();
+            damage(&mut damaged, seed);
+            fs::write(place.file(), &damaged).unwrap();
+            match Store::open(place.directory.path()) {
+                Err(_) => {
+                    refused += 1;
+                    assert!(fs::read(place.file()).unwrap() == damaged, "seed {seed}: refused, but changed");
+                }
+                Ok(store) => {
+                    survived += 1;
+                    let page = store.read(|sql| jobs::list(sql, &jobs::Filter::default(), None, 50)).await;
+                    let queue = store.read(|sql| jobs::queued(sql, 50)).await;
+                    assert!(page != Err(StoreError::Panicked) && queue != Err(StoreError::Panicked), "seed {seed}");
+                }
+            }
+            for log in ["-wal", "-shm"] {
+                drop(fs::remove_file(with_ending(&place.file(), log)));
+            }
+        }
+        assert!(refused > 0 && survived > 0, "{refused} refused, {survived} survived: the dice are loaded");
+    }
+
+    #[tokio::test]
+    async fn a_file_of_another_program_is_refused() {
+        let said = said_after(|place, _| fs::write(place.file(), "shopping list\n".repeat(20)).unwrap()).await;
+        insta::assert_snapshot!(said, @"DATA/store.db is not a database of Trainmaster: it does not begin as an SQLite file does. Give another directory with --data, or move this file away");
+        let said = said_after(|place, _| {
+            fs::remove_file(place.file()).unwrap();
+            place.by_hand().execute_batch("CREATE TABLE recipe (name TEXT)").unwrap();
+        });
+        insta::assert_snapshot!(said.await, @"DATA/store.db is not a database of Trainmaster: another program made it. Give another directory with --data, or move this file away");
+    }
+
+    #[tokio::test]
+    async fn a_database_of_a_newer_version_is_refused() {
+        let newer = |connection: &Connection| connection.pragma_update(None, "user_version", 99).unwrap();
+        let said = said_after(|place, _| newer(&place.by_hand())).await;
+        insta::assert_snapshot!(said, @"DATA/store.db was written by a newer Trainmaster (database version 99; this one knows up to 1). Install the newer one again, or put back the copy that it made, store.db.before-2");
+        let only_in_the_log = said_after(|place, _| {
+            let connection = place.by_hand();
+            connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).unwrap();
+            newer(&connection);
+        });
+        assert_eq!(only_in_the_log.await, said);
+    }
+
+    #[tokio::test]
+    async fn a_read_only_database_is_refused() {
+        let said = said_after(|place, _| fs::set_permissions(place.file(), fs::Permissions::from_mode(0o400)).unwrap()).await;
+        insta::assert_snapshot!(said, @"DATA/store.db cannot be written to. Check its permissions and whether its disk is mounted read-only");
+    }
+
+    #[tokio::test]
+    async fn a_log_without_its_database_is_refused() {
+        let said = said_after(|place, _| {
+            fs::rename(place.file(), place.directory.path().join("store.db-wal")).unwrap();
+        });
+        insta::assert_snapshot!(said.await, @"DATA/store.db is missing, but its write-ahead log DATA/store.db-wal is there. Put both back together, or move the log away to begin with no jobs");
+    }
+
+    #[tokio::test]
+    async fn a_database_without_its_log_is_opened_as_it_was_last_copied_back() {
+        let place = Place::new();
+        let whole = used_before(&place).await;
+        let other = Place::new();
+        fs::write(other.file(), whole).unwrap();
+        assert_eq!(other.open().read(jobs::count_queued).await, Ok(50));
+    }
+
+    #[tokio::test]
+    async fn what_was_answered_is_there_after_a_restart_and_only_its_owner_can_read_the_files() {
+        let place = Place::new();
+        used_before(&place).await;
+        let store = place.open();
+        assert_eq!(store.read(jobs::count_queued).await, Ok(50));
+        for name in ["store.db", "store.db-wal", "lock"] {
+            let mode = place.directory.path().join(name).metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{name}");
+        }
+    }
+
+    #[tokio::test]
+    async fn half_a_new_database_from_a_crash_is_made_anew() {
+        let place = Place::new();
+        fs::write(place.directory.path().join("store.db.part"), b"half").unwrap();
+        fs::write(place.directory.path().join("store.db.part-journal"), b"half").unwrap();
+        assert_eq!(place.open().read(jobs::count_queued).await, Ok(0));
+    }
+
+    #[tokio::test]
+    async fn every_opening_has_its_own_number() {
+        let place = Place::new();
+        drop(place.open());
+        drop(place.open());
+        let epoch: i64 = place.by_hand().query_row("SELECT value FROM meta WHERE name = 'owner_epoch'", [], |row| row.get(0)).unwrap();
+        assert_eq!(epoch, 2);
+    }
 }

@@ -2,15 +2,17 @@
 //! said once in the log, and shown to whoever asks. The row itself stays as it is, for a person to mend.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     sync::{Mutex, MutexGuard, PoisonError},
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use model::ids::RunKey;
+
 use super::{Row, Sql, StoreError, Value, jobs, runs};
 
 /// More notes than this are not taken: by then the log says clearly that something is very wrong.
-const NOTES_MAX: usize = 1_000;
+const NOTES_MAX: u32 = 1_000;
 
 /// What sort of row it is, and by which columns it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +50,8 @@ pub(super) struct Notes(Mutex<Noted>);
 
 #[derive(Default)]
 struct Noted {
-    known: BTreeSet<(Kind, String)>,
+    /// Everything met since the start, and why it could not be read.
+    known: BTreeMap<(Kind, String), String>,
     waiting: Vec<Note>,
 }
 
@@ -63,9 +66,10 @@ pub(super) struct Note {
 impl Notes {
     fn take_note(&self, kind: Kind, key: String, why: &str) {
         let mut noted = self.noted();
-        if noted.known.len() >= NOTES_MAX || !noted.known.insert((kind, key.clone())) {
+        if noted.known.len() >= NOTES_MAX as usize || noted.known.contains_key(&(kind, key.clone())) {
             return;
         }
+        noted.known.insert((kind, key.clone()), why.to_owned());
         tracing::error!(kind = kind.text(), key, why, "a row of the database cannot be read; it is set aside and the rest goes on");
         noted.waiting.push(Note { kind, key, why: why.to_owned(), at_ms: now_ms() });
     }
@@ -81,6 +85,16 @@ impl Notes {
     /// Forgets the first `count` that waited, now that they are in the database.
     pub(super) fn written(&self, count: usize) {
         self.noted().waiting.drain(..count);
+    }
+
+    fn known(&self) -> BTreeMap<(Kind, String), String> {
+        self.noted().known.clone()
+    }
+
+    /// If the job is not deleted after all, its rows are noted again when they are next met.
+    fn forget(&self, of_job: impl Fn(Kind, &str) -> bool) {
+        let mut noted = self.noted();
+        noted.known.retain(|(kind, key), _| !of_job(*kind, key));
     }
 
     fn noted(&self) -> MutexGuard<'_, Noted> {
@@ -131,13 +145,23 @@ impl Sql<'_> {
 
 /// What was set aside, in words.
 pub fn list(sql: &Sql<'_>) -> Result<Vec<String>, StoreError> {
-    let written =
-        sql.query("SELECT kind, key, why FROM quarantine ORDER BY kind, key LIMIT $1", &[Value::from(NOTES_MAX as u64)], |row| {
-            Ok(((row.shown("kind"), row.shown("key")), row.text("why")?))
-        })?;
-    let waiting = sql.notes.waiting().into_iter().map(|note| ((note.kind.text().to_owned(), note.key), note.why));
-    let all: BTreeMap<_, _> = written.into_iter().chain(waiting).collect();
-    Ok(all.into_iter().map(|((kind, key), why)| format!("{kind} {key}: {why}")).collect())
+    Ok(all(sql)?.into_iter().map(|((kind, key), why)| format!("{kind} {key}: {why}")).collect())
+}
+
+/// The runs that were set aside, as far as their names can be told. The database cannot say whether
+/// they are wanted, so a live one among them is to be left alone, not swept up.
+pub fn runs_set_aside(sql: &Sql<'_>) -> Result<Vec<RunKey>, StoreError> {
+    let runs = all(sql)?.into_keys().filter(|(kind, _)| kind == Kind::Run.text());
+    Ok(runs.filter_map(|(_, key)| key.parse().ok()).collect())
+}
+
+/// Why each was set aside, by its kind and key: what was written down before, and what was met since.
+fn all(sql: &Sql<'_>) -> Result<BTreeMap<(String, String), String>, StoreError> {
+    let written = sql.query("SELECT kind, key, why FROM quarantine ORDER BY kind, key LIMIT $1", &[NOTES_MAX.into()], |row| {
+        Ok(((row.shown("kind"), row.shown_whole("key")), row.shown_whole("why")))
+    })?;
+    let met = sql.notes.known().into_iter().map(|((kind, key), why)| ((kind.text().to_owned(), key), why));
+    Ok(written.into_iter().chain(met).collect())
 }
 
 /// Writes down what waits. Answers how many notes that was.
@@ -194,10 +218,18 @@ pub(super) fn forget_job(sql: &Sql<'_>, job: &str) -> Result<(), StoreError> {
     sql.execute("DELETE FROM quarantine WHERE kind = 'job' AND key = $1", &[job.into()])?;
     // `;` is the character after `:`, so this is every key that begins with the job's.
     let (from, to) = (format!("{job}:"), format!("{job};"));
-    sql.execute("DELETE FROM quarantine WHERE kind = 'run' AND key >= $1 AND key < $2", &[from.into(), to.into()])?;
+    sql.execute("DELETE FROM quarantine WHERE kind = 'run' AND key >= $1 AND key < $2", &[(&from).into(), to.into()])?;
+    sql.notes.forget(|kind, key| match kind {
+        Kind::Job => key == job,
+        Kind::Run => key.starts_with(&from),
+        Kind::Event | Kind::Token | Kind::SubmitKey => false,
+    });
     Ok(())
 }
 
 fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
+
+#[cfg(test)]
+mod tests;

@@ -39,6 +39,11 @@ impl Readers {
         tokio::task::spawn_blocking(work).await.unwrap_or(Err(StoreError::Panicked))
     }
 
+    /// Closes the connections nobody reads from, so that the writer is the last and tidies up.
+    pub fn close_idle(&self) {
+        self.idle().clear();
+    }
+
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -54,5 +59,49 @@ fn end_moment(connection: &Connection) {
     if !connection.is_autocommit() {
         // It only read; there is nothing to lose.
         drop(connection.execute_batch("ROLLBACK"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::store::{jobs, testing::*};
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn a_read_sees_one_moment_while_writes_go_on() {
+        let place = Place::new();
+        let store = place.open();
+        let (inside, is_inside) = mpsc::channel();
+        let (let_go, go) = mpsc::channel();
+        let reading = tokio::spawn({
+            let store = store.clone();
+            let op = move |sql: &Sql<'_>| {
+                let before = jobs::count_queued(sql)?;
+                inside.send(()).unwrap();
+                go.recv().unwrap();
+                Ok((before, jobs::count_queued(sql)?))
+            };
+            async move { store.read(op).await }
+        });
+        is_inside.recv().unwrap();
+        store.write(|sql| jobs::submit(sql, &new_job(1, "digits"))).await.unwrap();
+        assert_eq!(store.read(jobs::count_queued).await, Ok(1), "a read that begins after the answer sees the write");
+        let_go.send(()).unwrap();
+        assert_eq!(reading.await.unwrap(), Ok((0, 0)));
+    }
+
+    #[tokio::test]
+    async fn a_read_cannot_write_and_a_panic_costs_no_connection() {
+        let place = Place::new();
+        let store = place.open();
+        for _ in 0..10 {
+            let written = store.read(|sql| sql.execute("UPDATE meta SET value = 7", &[])).await;
+            assert_eq!(written, Err(StoreError::Sql("attempt to write a readonly database".into())));
+            let panicked = store.read(|_| -> Result<(), StoreError> { panic!("a mistake of ours") }).await;
+            assert_eq!(panicked, Err(StoreError::Panicked));
+        }
+        assert_eq!(store.read(jobs::count_queued).await, Ok(0));
     }
 }

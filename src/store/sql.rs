@@ -196,16 +196,20 @@ impl Row<'_> {
         text.map(|text| serde_json::from_str(&text).map_err(|error| self.unreadable_because(column, &error))).transpose()
     }
 
-    /// What a column holds, whatever it is, short enough for a message.
-    pub fn shown(&self, column: &str) -> String {
-        let text = match self.0.get_ref(column) {
+    /// What a column holds, whatever it is.
+    pub fn shown_whole(&self, column: &str) -> String {
+        match self.0.get_ref(column) {
             Ok(ValueRef::Null) => "nothing".into(),
             Ok(ValueRef::Integer(number)) => number.to_string(),
             Ok(ValueRef::Real(number)) => number.to_string(),
             Ok(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
             Err(error) => error.to_string(),
-        };
-        text.chars().take(SHOWN_CHARACTERS_MAX).collect()
+        }
+    }
+
+    /// The same, short enough for a message.
+    pub fn shown(&self, column: &str) -> String {
+        self.shown_whole(column).chars().take(SHOWN_CHARACTERS_MAX).collect()
     }
 
     fn get<T: FromSql>(&self, column: &str) -> Result<T, StoreError> {
@@ -222,5 +226,59 @@ impl Row<'_> {
 
     fn unreadable_because(&self, column: &str, why: &dyn Display) -> StoreError {
         StoreError::Unreadable { what: format!("{column} holds `{}`: {why}", self.shown(column)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::testing::*;
+
+    #[tokio::test]
+    async fn parameters_go_by_their_numbers_and_not_by_where_they_stand() {
+        let place = Place::new();
+        let store = place.open();
+        let values = ["one".into(), Value::Integer(2), 2.5.into(), Option::<&str>::None.into(), u64::MAX.into()];
+        let read = store.read(move |sql| {
+            sql.first("SELECT $2 AS b, $1 AS a, $3 AS c, $4 AS d, $5 AS e, $1 AS again", &values, |row| {
+                Ok((row.text("a")?, row.number("b")?, row.real("c")?, row.maybe_text("d")?, row.number("e")?, row.text("again")?))
+            })
+        });
+        assert_eq!(read.await, Ok(Some(("one".into(), 2_u32, 2.5, None, i64::MAX, "one".into()))));
+    }
+
+    #[tokio::test]
+    async fn a_getter_says_which_column_is_wrong_and_what_it_holds() {
+        let place = Place::new();
+        let store = place.open();
+        type Read = fn(&Row<'_>) -> Result<(), StoreError>;
+        let reads: [Read; 8] = [
+            |row| row.text("number").map(drop),
+            |row| row.number::<u32>("number").map(drop),
+            |row| row.number::<u32>("text").map(drop),
+            |row| row.parsed::<JobId>("text").map(drop),
+            |row| row.json::<u32>("text").map(drop),
+            |row| row.text("bytes").map(drop),
+            |row| row.text("void").map(drop),
+            |row| row.text("absent").map(drop),
+        ];
+        let mut said = String::new();
+        for read in reads {
+            let question = "SELECT -1 AS number, 'seven' AS text, X'ff' AS bytes, NULL AS void";
+            said += &match store.read(move |sql| sql.first(question, &[], read)).await.unwrap_err() {
+                StoreError::Unreadable { what } => format!("{what}\n"),
+                other => format!("not the row's fault: {other}\n"),
+            };
+        }
+        insta::assert_snapshot!(said, @"
+        number holds `-1`
+        number holds `-1`
+        text holds `seven`
+        text holds `seven`
+        text holds `seven`: expected value at line 1 column 1
+        bytes holds `�`
+        void holds `nothing`
+        not the row's fault: the database refused: Invalid column name: absent
+        ");
     }
 }

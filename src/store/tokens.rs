@@ -62,3 +62,44 @@ pub fn revoke(sql: &Sql<'_>, hash: &str) -> Result<(), StoreError> {
     sql.execute("DELETE FROM token WHERE hash = $1", &[hash.into()])?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::testing::*;
+
+    #[tokio::test]
+    async fn a_token_opens_until_it_expires_or_is_revoked() {
+        let place = Place::new();
+        let store = place.open();
+        store.write(|sql| add(sql, "h1", "ann", Role::User, "laptop", 10, Some(100))).await.unwrap();
+        let found = async |hash: &'static str, now_ms| store.read(move |sql| find(sql, hash, now_ms)).await.unwrap();
+        assert_eq!(found("h1", 99).await, Some(Holder { user: "ann".into(), role: Role::User }));
+        assert_eq!(found("h1", 100).await, None);
+        assert_eq!(found("h2", 50).await, None);
+        store.write(|sql| revoke(sql, "h1")).await.unwrap();
+        assert_eq!(found("h1", 50).await, None);
+    }
+
+    #[tokio::test]
+    async fn the_first_admin_is_noticed() {
+        let place = Place::new();
+        let store = place.open();
+        store.write(|sql| add(sql, "h1", "ann", Role::User, "", 10, None)).await.unwrap();
+        assert_eq!(store.read(any_admin).await, Ok(false));
+        store.write(|sql| add(sql, "h2", "root", Role::Admin, "", 10, None)).await.unwrap();
+        assert_eq!(store.read(any_admin).await, Ok(true));
+        let twice = store.write(|sql| add(sql, "h2", "eve", Role::Admin, "", 10, None)).await;
+        assert!(twice.is_err(), "a hash has one holder");
+    }
+
+    #[tokio::test]
+    async fn a_role_nobody_knows_lets_nobody_in() {
+        let place = Place::new();
+        let store = place.open();
+        store.write(|sql| add(sql, "0123456789abcdef", "ann", Role::User, "", 10, None)).await.unwrap();
+        place.change_by_hand("UPDATE token SET role = 'emperor'");
+        let found = store.read(|sql| find(sql, "0123456789abcdef", 20)).await;
+        assert_eq!(found, Err(StoreError::Unreadable { what: "token 01234567… (role holds `emperor`)".into() }));
+    }
+}

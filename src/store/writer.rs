@@ -119,8 +119,9 @@ impl Writer {
     /// Runs one write so that its failure leaves no trace and does not touch its neighbours.
     fn run_one(&mut self, ask: Ask, transaction: &mut Result<(), StoreError>) -> Ran {
         if let Err(error) = self.connection.execute_batch("SAVEPOINT one_write") {
-            *transaction = Err(self.give_up(error.into()));
-            return ask(transaction.clone().map(|()| unreachable!("it was set to an error just now")));
+            let error = self.give_up(error.into());
+            *transaction = Err(error.clone());
+            return ask(Err(error));
         }
         let ran = ask(Ok(&Sql::new(&self.connection, &self.notes)));
         let after = match &ran.error {
@@ -151,10 +152,12 @@ impl Writer {
                 self.notes.written(noted);
                 Ok(())
             }
-            Err(error @ (StoreError::Busy | StoreError::Full)) => Err(self.give_up(error)),
+            Err(error @ (StoreError::Busy | StoreError::Full | StoreError::Broken(_))) => Err(self.give_up(error)),
             // After a failed sync the kernel may call lost pages clean, so trying again could succeed
             // without the data being there. Nothing is written any more until a restart reads the disk anew.
-            Err(error) => Err(self.give_up(StoreError::Broken(error.to_string()))),
+            Err(error @ (StoreError::Sql(_) | StoreError::Unreadable { .. } | StoreError::Panicked)) => {
+                Err(self.give_up(StoreError::Broken(error.to_string())))
+            }
         }
     }
 
@@ -208,5 +211,238 @@ impl Writer {
         }
         drop(self.connection);
         drop(self.lock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{os::unix::process::ExitStatusExt, sync::mpsc};
+
+    use nix::sys::{
+        resource::{Resource, getrlimit, setrlimit},
+        signal::{SigHandler, Signal, signal},
+    };
+
+    use super::*;
+    use crate::store::{Store, jobs, testing::*};
+
+    async fn submit(store: &Store, number: u64) -> Result<(), StoreError> {
+        store.write(move |sql| jobs::submit(sql, &new_job(number, "digits")).map(|_| ())).await
+    }
+
+    async fn names(store: &Store) -> usize {
+        store.read(|sql| jobs::list(sql, &jobs::Filter::default(), None, 1_000)).await.unwrap().len()
+    }
+
+    /// A write that says when it runs, and then waits to be let go.
+    fn gate(store: &Store) -> (tokio::task::JoinHandle<Result<(), StoreError>>, mpsc::Receiver<()>, mpsc::Sender<()>) {
+        let (inside, is_inside) = mpsc::channel();
+        let (let_go, go) = mpsc::channel();
+        let store = store.clone();
+        let waiting = tokio::spawn(async move {
+            let wait = move |_: &Sql<'_>| {
+                inside.send(()).unwrap();
+                go.recv().unwrap();
+                Ok(())
+            };
+            store.write(wait).await
+        });
+        (waiting, is_inside, let_go)
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn nobody_is_answered_before_the_commit_they_share() {
+        let place = Place::new();
+        let store = place.open();
+        let (first, first_inside, let_first_go) = gate(&store);
+        first_inside.recv().unwrap();
+        // While the first holds the writer, these two come to share the next commit, in this order.
+        let job = tokio::spawn({
+            let store = store.clone();
+            async move { submit(&store, 1).await }
+        });
+        while store.inner.asks().capacity() == WAITING_WRITES_MAX {
+            tokio::task::yield_now().await;
+        }
+        let (second, second_inside, let_second_go) = gate(&store);
+        while store.inner.asks().capacity() == WAITING_WRITES_MAX - 1 {
+            tokio::task::yield_now().await;
+        }
+        let_first_go.send(()).unwrap();
+        second_inside.recv().unwrap();
+
+        let seen_from_outside = || -> i64 { place.by_hand().query_row("SELECT COUNT(*) FROM job", [], |row| row.get(0)).unwrap() };
+        assert!(!job.is_finished(), "it has been run, but not committed");
+        assert_eq!(seen_from_outside(), 0);
+        let_second_go.send(()).unwrap();
+        assert_eq!(job.await.unwrap(), Ok(()));
+        assert_eq!(seen_from_outside(), 1);
+        assert_eq!((first.await.unwrap(), second.await.unwrap()), (Ok(()), Ok(())));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn what_waits_together_is_committed_together() {
+        let place = Place::new();
+        let store = place.open();
+        let (first, inside, let_go) = gate(&store);
+        inside.recv().unwrap();
+        let before = *store.changes().borrow();
+        let waiting: Vec<_> = (1..=100)
+            .map(|number| {
+                let store = store.clone();
+                tokio::spawn(async move { submit(&store, number).await })
+            })
+            .collect();
+        while store.inner.asks().capacity() > WAITING_WRITES_MAX - 100 {
+            tokio::task::yield_now().await;
+        }
+        let_go.send(()).unwrap();
+        for answer in waiting {
+            assert_eq!(answer.await.unwrap(), Ok(()));
+        }
+        assert_eq!(first.await.unwrap(), Ok(()));
+        assert_eq!(*store.changes().borrow() - before, 1, "one commit for a hundred");
+    }
+
+    #[tokio::test]
+    async fn a_write_that_fails_or_panics_takes_nobody_with_it() {
+        let place = Place::new();
+        let store = place.open();
+        let fails = store.write(|sql| {
+            jobs::submit(sql, &new_job(1, "fails"))?;
+            sql.execute("INSERT INTO nowhere VALUES (1)", &[])
+        });
+        let panics = store.write(|sql| -> Result<(), StoreError> {
+            jobs::submit(sql, &new_job(2, "panics"))?;
+            panic!("a mistake of ours")
+        });
+        let (failed, panicked, good) = tokio::join!(fails, panics, submit(&store, 3));
+        assert_eq!(failed.unwrap_err().to_string(), "the database refused: no such table: nowhere");
+        assert_eq!((panicked, good), (Err(StoreError::Panicked), Ok(())));
+        assert_eq!(names(&store).await, 1);
+        assert_eq!(submit(&store, 4).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_refuses_and_later_takes_writes_again() {
+        let place = Place::new();
+        let store = place.open();
+        let pages_max = async |pages: u32| {
+            store.write(move |sql| sql.query(&format!("PRAGMA max_page_count = {pages}"), &[], |_| Ok(()))).await.unwrap();
+        };
+        pages_max(1).await; // SQLite takes the number of pages there are now.
+        let mut refused = None;
+        for number in 1..=100 {
+            refused = submit(&store, number).await.err().map(|error| (number, error));
+            if refused.is_some() {
+                break;
+            }
+        }
+        let (number, error) = refused.expect("a database that cannot grow is full at some time");
+        assert_eq!(error, StoreError::Full);
+        assert_eq!(names(&store).await as u64, number - 1);
+        pages_max(100_000).await;
+        assert_eq!(submit(&store, number).await, Ok(()));
+        assert_eq!(names(&store).await as u64, number);
+    }
+
+    #[tokio::test]
+    async fn a_database_held_by_someone_else_is_busy_and_later_takes_writes_again() {
+        let place = Place::new();
+        let store = place.open();
+        store.write(|sql| sql.query("PRAGMA busy_timeout = 20", &[], |_| Ok(()))).await.unwrap();
+        let someone = place.by_hand();
+        someone.execute_batch("BEGIN IMMEDIATE").unwrap();
+        assert_eq!(submit(&store, 1).await, Err(StoreError::Busy));
+        assert_eq!(names(&store).await, 0, "reads go on meanwhile");
+        someone.execute_batch("ROLLBACK").unwrap();
+        assert_eq!(submit(&store, 1).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_server_that_was_overtaken_writes_nothing_more() {
+        let place = Place::new();
+        let store = place.open();
+        assert_eq!(submit(&store, 1).await, Ok(()));
+        place.change_by_hand("UPDATE meta SET value = value + 1 WHERE name = 'owner_epoch'");
+        let overtaken = StoreError::Broken("another server has taken over this data directory".into());
+        assert_eq!(submit(&store, 2).await, Err(overtaken.clone()));
+        assert_eq!(submit(&store, 3).await, Err(overtaken));
+        assert_eq!(names(&store).await, 1);
+    }
+
+    /// A limit on the size of files makes the kernel refuse a write with an error that is not "disk full".
+    #[tokio::test]
+    async fn after_an_input_output_error_nothing_is_written_until_a_restart() {
+        let Some(directory) = given_directory() else {
+            let place = Place::new();
+            let name = "store::writer::tests::after_an_input_output_error_nothing_is_written_until_a_restart";
+            let child = in_child(name, place.directory.path(), None);
+            assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stderr));
+            return;
+        };
+        let store = Store::open(&directory).unwrap();
+        for number in 1..=20 {
+            assert_eq!(submit(&store, number).await, Ok(()));
+        }
+        // SAFETY: ignoring a signal has no handler that could do harm.
+        unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.unwrap();
+        let (_, most) = getrlimit(Resource::RLIMIT_FSIZE).unwrap();
+        let log_bytes = directory.join("store.db-wal").metadata().unwrap().len();
+        setrlimit(Resource::RLIMIT_FSIZE, log_bytes, most).unwrap();
+        let broken = Err(StoreError::Broken("disk I/O error".into()));
+        assert_eq!(submit(&store, 21).await, broken);
+        setrlimit(Resource::RLIMIT_FSIZE, most, most).unwrap();
+        assert_eq!(submit(&store, 22).await, broken, "the disk is well again, but what it holds is not known");
+        assert_eq!(names(&store).await, 20, "reads go on");
+        drop(store);
+        let store = Store::open(&directory).unwrap();
+        assert_eq!(names(&store).await, 20);
+        assert_eq!(submit(&store, 23).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn a_crash_before_the_commit_leaves_nothing_and_after_it_everything() {
+        let name = "store::writer::tests::a_crash_before_the_commit_leaves_nothing_and_after_it_everything";
+        if let Some(directory) = given_directory() {
+            let store = Store::open(&directory).unwrap();
+            submit(&store, 1).await.unwrap();
+            unreachable!("the crash point comes first");
+        }
+        for (point, jobs) in [("store.before-commit", 0), ("store.after-commit-before-answer", 1)] {
+            let place = Place::new();
+            let child = in_child(name, place.directory.path(), Some(point));
+            assert_eq!(child.status.signal(), Some(Signal::SIGKILL as i32), "{point}");
+            assert_eq!(names(&place.open()).await, jobs, "{point}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_caller_that_goes_away_does_not_undo_its_write() {
+        let place = Place::new();
+        let store = place.open();
+        let (ask, answer) = ask(|sql| jobs::submit(sql, &new_job(1, "digits")));
+        drop(answer);
+        store.inner.asks().send(ask).await.unwrap();
+        assert_eq!(submit(&store, 2).await, Ok(()));
+        assert_eq!(names(&store).await, 2);
+    }
+
+    #[tokio::test]
+    async fn the_write_ahead_log_does_not_grow_for_ever() {
+        let place = Place::new();
+        let store = place.open();
+        let long = "x".repeat(4096);
+        let groups = 3 * CHECKPOINT_AFTER_WRITES / 50;
+        for group in 0..groups {
+            let writes = (0..50).map(|number| {
+                let values = [format!("{group}-{number}").into(), long.as_str().into()];
+                store.write(move |sql| sql.execute("INSERT INTO quarantine (kind, key, why, at_ms) VALUES ('x', $1, $2, 0)", &values))
+            });
+            futures_util::future::try_join_all(writes).await.unwrap();
+        }
+        let written = 3 * CHECKPOINT_AFTER_WRITES * long.len();
+        let log = place.directory.path().join("store.db-wal").metadata().unwrap().len();
+        assert!((log as usize) < written, "{log} bytes of log for {written} bytes of text");
     }
 }

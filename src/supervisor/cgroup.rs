@@ -188,15 +188,15 @@ impl Group {
     }
 
     pub fn remove(&self) -> Result<(), String> {
-        self.paths().try_for_each(clear_away)
+        const PATIENCE: Duration = Duration::from_secs(5);
+        self.paths().try_for_each(|path| clear_away(path, PATIENCE))
     }
 }
 
 /// Kills whoever is still inside a group, waits until it is empty, and removes it. A group that is not
 /// there is a success.
-pub fn clear_away(path: &Path) -> Result<(), String> {
-    const WAIT_MAX: Duration = Duration::from_secs(5);
-    let deadline = Instant::now() + WAIT_MAX;
+pub fn clear_away(path: &Path, patience: Duration) -> Result<(), String> {
+    let deadline = Instant::now() + patience;
     loop {
         match fs::remove_dir(path) {
             Ok(()) => return Ok(()),

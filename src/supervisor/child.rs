@@ -10,10 +10,8 @@ use std::{
 
 use model::order::RunOrder;
 
-use super::{
-    leash::{self, Up},
-    rundir::RunDir,
-};
+use super::leash::{self, Up};
+use crate::rundir::RunDir;
 
 const PATH_DEFAULT: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 

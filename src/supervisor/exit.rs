@@ -8,8 +8,7 @@ use std::{
 
 use model::task::Ending;
 
-use super::rundir::RunDir;
-use crate::crash;
+use crate::{crash, rundir::RunDir};
 
 const RECORD_BYTES_MAX: i64 = 4096;
 
@@ -68,7 +67,7 @@ mod tests {
     #[test]
     fn a_record_is_read_back_whole_and_half_of_one_is_no_ending() {
         let home = tempfile::tempdir().unwrap();
-        let dir = RunDir::new(home.path());
+        let dir = RunDir::at(home.path());
         let ending =
             Ending { cause: Cause::Exited { code: 3 }, started_at_ms: Some(1), ended_at_ms: 2, peak_memory_bytes: Some(5), cpu_ms: None };
         reserve(&dir).unwrap();

@@ -22,11 +22,13 @@ use super::{
     init::{self, Walls},
     journal::now_ms,
     leash::{self, Down, Leash, Up},
-    rundir::{RunDir, new_private_file},
     sandbox::{self, Rooms},
     signals, spawn,
 };
-use crate::crash;
+use crate::{
+    crash,
+    rundir::{RunDir, new_private_file},
+};
 
 /// A child that runs, and the ends of everything that leads to it.
 pub struct Launched {
@@ -49,6 +51,8 @@ pub struct ChildRecord {
     pub child: Identity,
     /// Whether the end of init is the end of everyone.
     pub pid_namespace: bool,
+    /// What the kernel refused.
+    pub missing: Vec<String>,
 }
 
 /// What a start needs, and the same for every try at it.
@@ -68,12 +72,8 @@ pub fn launch(ground: &Ground<'_>) -> Result<Launched, Cause> {
     sandbox::furnish(&rooms).map_err(|error| platform(format!("the run's directories could not be made: {error}")))?;
     let mut refused = Vec::new();
     for walls in walls_to_try() {
-        let tried = Try { ground, rooms: &rooms, walls }.start();
-        match tried {
-            Ok(mut launched) => {
-                launched.missing.splice(0..0, refused);
-                return Ok(launched);
-            }
+        match (Try { ground, rooms: &rooms, walls, refused: &refused }).start() {
+            Ok(launched) => return Ok(launched),
             Err(Failed::Walls(why)) => refused.push(why),
             Err(Failed::Cause(cause)) => return Err(cause),
         }
@@ -135,6 +135,8 @@ struct Try<'a> {
     ground: &'a Ground<'a>,
     rooms: &'a Rooms,
     walls: Walls,
+    /// What earlier tries have shown to be missing.
+    refused: &'a [String],
 }
 
 /// Our ends of the pipes to the child.
@@ -164,8 +166,9 @@ impl Try<'_> {
         };
         drop((pipes, their_leash));
         // Init builds its rooms meanwhile: moving it into its groups is mostly waiting.
-        let (group, mut missing) = early.unwrap_or_else(|| self.build_group());
-        missing.extend(group.attach(init, birthplace.is_some()));
+        let (group, unlimited) = early.unwrap_or_else(|| self.build_group());
+        let unattached = group.attach(init, birthplace.is_some());
+        let missing = [self.refused, &unlimited, &unattached].concat();
         let begun = Begun { init, group, ends, missing, walls: self.walls };
         begun.bring_to_exec(self.ground, order)
     }
@@ -285,7 +288,8 @@ impl Begun {
     }
 
     fn record(&self, dir: &RunDir, child: i32) -> io::Result<()> {
-        let record = ChildRecord { init: Identity::of(self.init)?, child: Identity::of(child)?, pid_namespace: self.walls.mount_and_pid };
+        let (init, child) = (Identity::of(self.init)?, Identity::of(child)?);
+        let record = ChildRecord { init, child, pid_namespace: self.walls.mount_and_pid, missing: self.missing.clone() };
         new_private_file(&dir.child())?.write_all(&serde_json::to_vec(&record)?)
     }
 

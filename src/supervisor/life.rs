@@ -25,12 +25,15 @@ use super::{
     lock::Lock,
     logs::Logs,
     report::{AFTER_THE_END_MAX, Home},
-    rundir::{RunDir, new_private_file},
     signals,
     told::Told,
     watch,
 };
-use crate::{client::Client, crash};
+use crate::{
+    client::Client,
+    crash,
+    rundir::{RunDir, new_private_file},
+};
 
 /// What `supervisor.json` holds: who we are, and what to clean up if we cannot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,7 +44,7 @@ pub struct SupervisorRecord {
 
 pub fn live(told: &Told) -> anyhow::Result<()> {
     become_independent();
-    let dir = RunDir::new(fs::canonicalize(&told.dir).with_context(|| format!("there is no {}", told.dir.display()))?);
+    let dir = RunDir::at(fs::canonicalize(&told.dir).with_context(|| format!("there is no {}", told.dir.display()))?);
     journal::open(dir.journal());
     // Somebody else supervises this run already.
     let Some(_lock) = Lock::take(&dir.lock()).context("taking the lock")? else { return Ok(()) };

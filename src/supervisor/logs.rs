@@ -9,11 +9,11 @@ use std::{
 
 use model::logs::{Piece, Stream};
 
-use super::{
-    journal::now_us,
+use super::journal::now_us;
+use crate::{
+    crash,
     rundir::{RunDir, new_private_file},
 };
-use crate::crash;
 
 /// As much as is read before it is written.
 const BATCH_BYTES_MAX: usize = 256 << 10;

@@ -16,7 +16,6 @@ pub mod lock;
 mod logs;
 mod mounts;
 mod report;
-pub mod rundir;
 mod sandbox;
 mod signals;
 mod spawn;

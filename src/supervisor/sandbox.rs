@@ -16,10 +16,8 @@ use std::{
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
-use super::{
-    mounts::{bind, make_read_only, path_of},
-    rundir::RunDir,
-};
+use super::mounts::{bind, make_read_only, path_of};
+use crate::rundir::{RunDir, private_dir};
 
 /// What the rooms are made of.
 pub struct Rooms {
@@ -38,6 +36,8 @@ const OURS: [&str; 6] = ["proc", "input", "output", "code", "cache", "tmp"];
 pub fn move_in(rooms: &Rooms, in_user_namespace: bool) -> io::Result<Vec<String>> {
     let mut missing = Vec::new();
     let root = rooms.dir.root();
+    // SAFETY: a plain system call on this process alone. What is made here is for the child to see.
+    unsafe { libc::umask(0o022) };
     let empty = open_path(&root)?;
     mount_at("/", None, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None)?;
     mount_kind(&root, "tmpfs", MsFlags::empty(), "mode=755,size=1m")?;
@@ -180,15 +180,11 @@ fn mount_at(target: impl AsRef<Path>, source: Option<&Path>, flags: MsFlags, kin
 /// The directories the rooms are made of. Only the run's owner can come near them.
 pub fn furnish(rooms: &Rooms) -> io::Result<()> {
     let dir = &rooms.dir;
-    for path in [dir.root(), dir.output(), dir.tmp(), dir.code_upper()] {
-        super::rundir::private_dir(&path)?;
+    for path in [dir.root(), dir.cache(), dir.output(), dir.tmp(), dir.code_upper()] {
+        private_dir(&path)?;
     }
     if rooms.code.is_some() {
-        super::rundir::private_dir(&dir.code_work())?;
-    }
-    let cache = dir.cache();
-    if !cache.is_dir() {
-        super::rundir::private_dir(&cache)?;
+        private_dir(&dir.code_work())?;
     }
     fs::set_permissions(dir.tmp(), fs::Permissions::from_mode(0o1777))
 }

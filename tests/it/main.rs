@@ -6,6 +6,7 @@ mod delete;
 mod document;
 mod explain;
 mod house;
+mod local_engine;
 mod logs;
 mod restart;
 mod run;

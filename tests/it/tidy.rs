@@ -10,7 +10,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("api", &["control", "crash", "error", "run_token", "rundir", "store"]),
     ("cli", &["client", "config", "engine", "error", "server", "supervisor", "run_token"]),
     ("control", &["crash", "engine", "run_token", "store"]),
-    ("engine", &["config", "rundir", "supervisor"]),
+    ("engine", &["config", "crash", "rundir", "supervisor"]),
     ("store", &["crash"]),
     ("supervisor", &["client", "crash", "rundir"]),
 ];

@@ -3,123 +3,128 @@
 
 use crate::resources::{ANY_ACCELERATOR, Resources};
 
+/// CPU thousandths, bytes of memory, then how many devices of each of [`Kinds`].
+pub(super) type Row = [u64];
+
+pub(super) const CPUS: usize = 0;
+pub(super) const MEMORY: usize = 1;
+pub(super) const FIRST_DEVICE: usize = 2;
+
 /// Every accelerator type that is spoken of, in order of name.
 pub(super) struct Kinds(Vec<String>);
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Amount {
-    pub cpus_milli: u64,
-    pub memory_bytes: u64,
-    /// How many of each of [`Kinds`].
-    pub devices: Vec<u32>,
-}
 
 /// What one task needs: named amounts, and `any` more devices of one single type.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Need {
-    pub named: Amount,
-    pub any: u32,
+    pub named: Vec<u64>,
+    pub any: u64,
 }
 
 impl Kinds {
     pub fn of<'a>(all: impl Iterator<Item = &'a Resources>) -> Self {
         let mut kinds: Vec<String> = Vec::new();
-        for name in all.flat_map(|resources| resources.accelerators.keys()) {
+        for name in all.flat_map(|resources| resources.accelerators.keys()).filter(|name| *name != ANY_ACCELERATOR) {
             if let Err(at) = kinds.binary_search(name) {
                 kinds.insert(at, name.clone());
             }
         }
-        kinds.retain(|name| name != ANY_ACCELERATOR);
         Self(kinds)
-    }
-
-    pub fn amount(&self, resources: &Resources) -> Amount {
-        let devices = self.0.iter().map(|kind| resources.count(kind)).collect();
-        Amount { cpus_milli: resources.cpus_milli, memory_bytes: resources.memory_bytes, devices }
-    }
-
-    pub fn need(&self, resources: &Resources) -> Need {
-        Need { named: self.amount(resources), any: resources.count(ANY_ACCELERATOR) }
-    }
-
-    pub fn resources(&self, amount: &Amount) -> Resources {
-        let counts = self.0.iter().cloned().zip(amount.devices.iter().copied());
-        Resources {
-            cpus_milli: amount.cpus_milli,
-            memory_bytes: amount.memory_bytes,
-            accelerators: counts.filter(|(_, count)| *count > 0).collect(),
-        }
     }
 
     pub fn names(&self) -> &[String] {
         &self.0
     }
+
+    pub fn width(&self) -> usize {
+        FIRST_DEVICE + self.0.len()
+    }
+
+    pub fn row(&self, resources: &Resources) -> Vec<u64> {
+        let devices = self.0.iter().map(|kind| u64::from(resources.count(kind)));
+        [resources.cpus_milli, resources.memory_bytes].into_iter().chain(devices).collect()
+    }
+
+    pub fn need(&self, resources: &Resources) -> Need {
+        Need { named: self.row(resources), any: resources.count(ANY_ACCELERATOR).into() }
+    }
+
+    pub fn resources(&self, row: &Row) -> Resources {
+        let counts = self.0.iter().zip(&row[FIRST_DEVICE..]).filter(|(_, count)| **count > 0);
+        Resources {
+            cpus_milli: row[CPUS],
+            memory_bytes: row[MEMORY],
+            accelerators: counts.map(|(kind, count)| (kind.clone(), u32::try_from(*count).unwrap_or(u32::MAX))).collect(),
+        }
+    }
 }
 
-impl Amount {
-    pub fn holds(&self, other: &Amount) -> bool {
-        self.cpus_milli >= other.cpus_milli
-            && self.memory_bytes >= other.memory_bytes
-            && self.devices.iter().zip(&other.devices).all(|(have, want)| have >= want)
-    }
+pub(super) fn holds(have: &Row, want: &Row) -> bool {
+    have.iter().zip(want).all(|(have, want)| have >= want)
+}
 
-    pub fn add(&mut self, other: &Amount) {
-        self.combine(other, u64::saturating_add, u32::saturating_add);
-    }
+pub(super) fn add(sum: &mut Row, more: &Row) {
+    sum.iter_mut().zip(more).for_each(|(sum, more)| *sum = sum.saturating_add(*more));
+}
 
-    /// What is not there is not taken: a node that shrank under its tasks has nothing free.
-    pub fn take(&mut self, other: &Amount) {
-        self.combine(other, u64::saturating_sub, u32::saturating_sub);
-    }
+/// What is not there is not taken: a node that shrank under its tasks has nothing free.
+pub(super) fn take(sum: &mut Row, less: &Row) {
+    sum.iter_mut().zip(less).for_each(|(sum, less)| *sum = sum.saturating_sub(*less));
+}
 
-    pub fn at_most(&mut self, other: &Amount) {
-        self.combine(other, u64::min, u32::min);
-    }
+pub(super) fn plus(row: &Row, more: &Row) -> Vec<u64> {
+    row.iter().zip(more).map(|(row, more)| row.saturating_add(*more)).collect()
+}
 
-    fn combine(&mut self, other: &Amount, wide: fn(u64, u64) -> u64, narrow: fn(u32, u32) -> u32) {
-        self.cpus_milli = wide(self.cpus_milli, other.cpus_milli);
-        self.memory_bytes = wide(self.memory_bytes, other.memory_bytes);
-        for (mine, theirs) in self.devices.iter_mut().zip(&other.devices) {
-            *mine = narrow(*mine, *theirs);
-        }
-    }
+pub(super) fn minus(row: &Row, less: &Row) -> Vec<u64> {
+    row.iter().zip(less).map(|(row, less)| row.saturating_sub(*less)).collect()
+}
 
-    pub fn times(&self, count: u32) -> Amount {
-        Amount {
-            cpus_milli: self.cpus_milli.saturating_mul(count.into()),
-            memory_bytes: self.memory_bytes.saturating_mul(count.into()),
-            devices: self.devices.iter().map(|each| each.saturating_mul(count)).collect(),
-        }
-    }
+pub(super) fn lesser(one: &Row, other: &Row) -> Vec<u64> {
+    one.iter().zip(other).map(|(one, other)| *one.min(other)).collect()
+}
 
-    /// CPU, memory and each kind of device, one after the other.
-    pub fn row(&self) -> impl Iterator<Item = u64> + '_ {
-        [self.cpus_milli, self.memory_bytes].into_iter().chain(self.devices.iter().map(|count| u64::from(*count)))
-    }
+pub(super) fn times(row: &Row, count: u32) -> Vec<u64> {
+    row.iter().map(|each| each.saturating_mul(count.into())).collect()
+}
+
+/// How many devices there are, of whatever type.
+pub(super) fn devices(row: &Row) -> u64 {
+    row[FIRST_DEVICE..].iter().sum()
 }
 
 impl Need {
-    /// What a task would be given of `free`, with "any" devices taken from the first type that has enough.
-    pub fn picked(&self, free: &Amount) -> Option<Amount> {
-        if !free.holds(&self.named) {
+    /// Where in the row the "any" devices would come from, if a task fits into `free` at all: the first type
+    /// with enough left. Without such devices the answer means nothing but "it fits".
+    pub fn fits(&self, free: &Row) -> Option<usize> {
+        if !holds(free, &self.named) {
             return None;
         }
-        let mut picked = self.named.clone();
-        if self.any > 0 {
-            let enough = |kind: &usize| free.devices[*kind] - picked.devices[*kind] >= self.any;
-            let kind = (0..free.devices.len()).find(enough)?;
-            picked.devices[kind] += self.any;
-        }
-        Some(picked)
+        let mut devices = FIRST_DEVICE..free.len();
+        if self.any == 0 { Some(CPUS) } else { devices.find(|at| free[*at] - self.named[*at] >= self.any) }
+    }
+
+    /// What a task is given, its "any" devices taken `from` there.
+    pub fn given(&self, from: usize) -> Vec<u64> {
+        let mut given = self.named.clone();
+        given[from] += self.any;
+        given
     }
 
     /// How many such tasks fit into `free`, if at most `most` are wanted.
-    pub fn count(&self, free: &Amount, most: u32) -> u32 {
+    pub fn count(&self, free: &Row, most: u32) -> u32 {
         if self.any == 0 {
-            let fitting = free.row().zip(self.named.row()).filter(|(_, each)| *each > 0).map(|(have, each)| have / each).min();
+            let fitting = free.iter().zip(&self.named).filter(|(_, each)| **each > 0).map(|(have, each)| have / each).min();
             return fitting.map_or(most, |count| u32::try_from(count).unwrap_or(u32::MAX).min(most));
         }
-        let mut left = free.clone();
-        (0..most).take_while(|_| self.picked(&left).inspect(|each| left.take(each)).is_some()).count() as u32
+        let mut left = free.to_vec();
+        let next = |_: &u32| self.fits(&left).map(|from| take(&mut left, &self.given(from))).is_some();
+        (0..most).take_while(next).count() as u32
+    }
+
+    /// The most of each resource that at most `most` such tasks could use of `free`, each counted by itself.
+    pub fn most_used(&self, free: &Row, most: u32) -> Vec<u64> {
+        let mut each = self.named.clone();
+        each[FIRST_DEVICE..].iter_mut().for_each(|devices| *devices += self.any);
+        times(&each, self.count(free, most))
     }
 }

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::{
-    Demand,
-    amount::Amount,
-    head::{Promise, Stay},
+    Demand, Node,
+    amount::{CPUS, FIRST_DEVICE, MEMORY, Need, add},
+    head::{Start, Stay},
     turn::{Turn, Why},
 };
 use crate::resources::{Bytes, Cpus};
@@ -58,23 +58,17 @@ fn free(turn: &Turn<'_>) -> String {
     if turn.nodes.is_empty() {
         return "nothing, there are 0 nodes".into();
     }
-    let line = |(at, node): (usize, &&super::Node)| match &turn.free[at] {
-        None => format!("{} is closed", node.name),
-        Some(free) => format!("{} {}", node.name, part(turn, free, &turn.capacity[at])),
+    let line = |(at, node): (usize, &&Node)| {
+        if node.open { format!("{} {}", node.name, part(turn, at)) } else { format!("{} is closed", node.name) }
     };
     listed(turn.nodes.iter().enumerate().map(line), "; ", "nodes")
 }
 
 /// `1 of 2 CPU, 512MiB of 4GiB, 0 of 2 × A100`.
-fn part(turn: &Turn<'_>, free: &Amount, capacity: &Amount) -> String {
-    let mut text = format!(
-        "{} of {} CPU, {} of {}",
-        Cpus(free.cpus_milli),
-        Cpus(capacity.cpus_milli),
-        Bytes(free.memory_bytes),
-        Bytes(capacity.memory_bytes)
-    );
-    for (kind, (free, have)) in turn.kinds.names().iter().zip(free.devices.iter().zip(&capacity.devices)) {
+fn part(turn: &Turn<'_>, node: usize) -> String {
+    let (free, have) = (turn.free.row(node), turn.capacity.row(node));
+    let mut text = format!("{} of {} CPU, {} of {}", Cpus(free[CPUS]), Cpus(have[CPUS]), Bytes(free[MEMORY]), Bytes(have[MEMORY]));
+    for (kind, (free, have)) in turn.kinds.names().iter().zip(free.iter().zip(have).skip(FIRST_DEVICE)) {
         if *have > 0 {
             write!(text, ", {free} of {have} × {kind}").expect("a string takes all text");
         }
@@ -82,61 +76,62 @@ fn part(turn: &Turn<'_>, free: &Amount, capacity: &Amount) -> String {
     text
 }
 
+/// Those who hold the most come first.
 fn held(turn: &Turn<'_>) -> String {
-    let mut sums: Vec<(usize, Amount)> = Vec::new();
+    let mut sums: Vec<(usize, Vec<u64>)> = Vec::new();
     for Stay { holder, amount, .. } in &turn.stays {
         match sums.last_mut() {
-            Some((last, sum)) if last == holder => sum.add(amount),
-            _ => sums.push((*holder, amount.clone())),
+            Some((last, sum)) if last == holder => add(sum, amount),
+            Some(_) | None => sums.push((*holder, amount.clone())),
         }
     }
     if sums.is_empty() {
         return String::new();
     }
     sums.sort_by(|one, other| (&other.1, one.0).cmp(&(&one.1, other.0)));
-    let line = |(holder, sum): &(usize, Amount)| format!("{} ({})", turn.holders[*holder], turn.kinds.resources(sum));
+    let line = |(holder, sum): &(usize, Vec<u64>)| format!("{} ({})", turn.holders[*holder], turn.kinds.resources(sum));
     format!("; held by {}", listed(sums.iter().map(line), ", ", "jobs"))
 }
 
 /// What is known about when the head will start.
 fn promise(turn: &Turn<'_>, rank: usize) -> String {
-    match turn.head.as_ref().filter(|head| head.rank == rank).map(|head| &head.promise) {
-        Some(Promise::At(reservation)) => {
-            format!(", at the latest when {} reaches its maximum duration", turn.holders[reservation.freed_by])
-        }
-        Some(Promise::Open(_)) | None => String::new(),
+    match turn.head.as_ref().filter(|head| head.rank == rank).map(|head| &head.start) {
+        Some(Start::By { freed_by, .. }) => format!(", at the latest when {} reaches its maximum duration", turn.holders[*freed_by]),
+        Some(Start::Unknown) | None => String::new(),
     }
 }
 
 fn delay(turn: &Turn<'_>, rank: usize) -> String {
     let Some(head) = &turn.head else { return String::new() };
     let label = &turn.queue[head.rank].label;
-    match (&head.promise, turn.queue[rank].max_duration_ms) {
-        (Promise::Open(_), _) => format!("{label} could be delayed by it"),
-        (Promise::At(_), None) => format!("{label} could be delayed by it, as it has no max_duration"),
-        (Promise::At(_), Some(_)) => format!("{label} would be delayed by it, as its max_duration reaches too far"),
+    match (&head.start, turn.queue[rank].max_duration_ms) {
+        (Start::Unknown, _) => format!("{label} could be delayed by it"),
+        (Start::By { .. }, None) => format!("{label} could be delayed by it, as it has no max_duration"),
+        (Start::By { .. }, Some(_)) => format!("{label} would be delayed by it, as its max_duration reaches too far"),
     }
 }
 
 /// What the largest is that would fit.
 fn never(turn: &Turn<'_>, rank: usize) -> String {
-    if turn.nodes.is_empty() {
+    let count = turn.nodes.len();
+    if count == 0 {
         return "there are 0 nodes".into();
     }
-    let gang = &turn.gangs[rank];
-    let roles = || turn.queue[rank].gang.iter().map(|demand| &demand.role).zip(&gang.needs);
-    let too_large = roles().find(|(_, (need, _))| turn.capacity.iter().all(|node| need.picked(node).is_none()));
-    if let Some((role, _)) = too_large {
-        let line = |(node, capacity): (&&super::Node, &Amount)| format!("{} has {}", node.name, turn.kinds.resources(capacity));
-        let mut nodes: Vec<_> = turn.nodes.iter().zip(&turn.capacity).collect();
-        nodes.sort_by(|one, other| other.1.cmp(one.1));
-        return format!("no node holds one {role} task even when empty; {}", listed(nodes.into_iter().map(line), ", ", "nodes"));
+    let (jobs, needs) = (&turn.queue[rank].gang, &turn.gangs[rank].needs);
+    let roles = || jobs.iter().map(|demand| &demand.role).zip(needs);
+    let fits_nowhere = |need: &Need| (0..count).all(|node| need.fits(turn.capacity.row(node)).is_none());
+    if let Some((role, _)) = roles().find(|(_, (need, _))| fits_nowhere(need)) {
+        return format!("no node holds one {role} task even when empty; {}", largest(turn));
     }
-    let counts = roles().map(|(role, (need, tasks))| {
-        let most: u64 = turn.capacity.iter().map(|node| u64::from(need.count(node, *tasks))).sum();
-        format!("{} {role}", most.min(u64::from(*tasks)))
-    });
-    let counts: Vec<String> = counts.collect();
-    let nodes = turn.nodes.len();
-    format!("all {nodes} nodes together, when empty, hold at most {} tasks", listed(counts.into_iter(), " or ", "roles"))
+    let most = |need: &Need, tasks: u32| (0..count).map(|node| u64::from(need.count(turn.capacity.row(node), tasks))).sum::<u64>();
+    let counts: Vec<String> = roles().map(|(role, (need, tasks))| format!("{} {role}", most(need, *tasks).min((*tasks).into()))).collect();
+    let nodes = if count == 1 { "the 1 node".into() } else { format!("the {count} nodes together") };
+    format!("{nodes}, when empty, can hold at most {} tasks", listed(counts.into_iter(), " or ", "roles"))
+}
+
+fn largest(turn: &Turn<'_>) -> String {
+    let mut nodes: Vec<usize> = (0..turn.nodes.len()).collect();
+    nodes.sort_by(|one, other| turn.capacity.row(*other).cmp(turn.capacity.row(*one)));
+    let line = |node: usize| format!("{} has {}", turn.nodes[node].name, turn.kinds.resources(turn.capacity.row(node)));
+    listed(nodes.into_iter().map(line), ", ", "nodes")
 }

@@ -2,10 +2,13 @@
 
 use super::{
     Assignment, Held, Node, Waiting,
-    amount::{Amount, Kinds},
-    head::{Futures, Head, Promise, Reservation, Stay, held_on_each, minus, used, without},
+    amount::{Kinds, minus, times},
+    head::{Head, Stay, held_on_each},
     packing::{Gang, Room, Share, pack},
 };
+
+/// Different gangs of which we remember that they found no room.
+const REMEMBERED_MAX: usize = 32;
 
 pub(super) struct Turn<'a> {
     /// In the order of placing; `gangs` are the same jobs.
@@ -14,12 +17,15 @@ pub(super) struct Turn<'a> {
     pub kinds: Kinds,
     /// In the order of their names; `capacity` and `free` go by the same positions.
     pub nodes: Vec<&'a Node>,
-    pub capacity: Vec<Amount>,
+    /// What the nodes have when they are empty, closed ones too.
+    pub capacity: Room,
     pub free: Room,
     pub stays: Vec<Stay>,
     /// Jobs that hold something, by the positions that [`Stay`] knows them by.
     pub holders: Vec<&'a str>,
     pub head: Option<Head>,
+    /// Room only shrinks during a turn, so a gang equal to one that found none need not look again.
+    no_room: Vec<(usize, Why)>,
     now_ms: u64,
 }
 
@@ -44,82 +50,80 @@ impl<'a> Turn<'a> {
         let kinds = Kinds::of(demands.chain(nodes.iter().map(|node| &node.capacity)).chain(held.iter().map(|held| &held.amount)));
         let mut nodes: Vec<&Node> = nodes.iter().collect();
         nodes.sort_by(|one, other| one.name.cmp(&other.name));
-        let capacity: Vec<Amount> = nodes.iter().map(|node| kinds.amount(&node.capacity)).collect();
-        let mut all = kinds.amount(&Default::default());
-        capacity.iter().for_each(|amount| all.add(amount));
-        let gangs = queue.iter().map(|waiting| gang(waiting, &kinds, &all)).collect();
+        let row_of = |node: &&Node| (kinds.row(&node.capacity), true);
+        let capacity = Room::new(kinds.width(), nodes.iter().map(row_of));
+        let gangs = queue.iter().map(|waiting| gang(waiting, &kinds)).collect();
         let (stays, holders) = stays(held, &nodes, &kinds);
         let held = held_on_each(&stays, &capacity);
-        let free_on = |at: usize| nodes[at].open.then(|| minus(&capacity[at], &held[at]));
-        let free = (0..nodes.len()).map(free_on).collect();
-        Self { queue, gangs, kinds, nodes, capacity, free, stays, holders, head: None, now_ms }
+        let free_on = |(at, node): (usize, &&Node)| (minus(capacity.row(at), held.row(at)), node.open);
+        let free = Room::new(kinds.width(), nodes.iter().enumerate().map(free_on));
+        Self { queue, gangs, kinds, nodes, capacity, free, stays, holders, head: None, no_room: Vec::new(), now_ms }
     }
 
     pub fn decide(&mut self, rank: usize) -> Outcome {
-        let found =
-            if self.head.is_none() { pack(&self.gangs[rank], &self.free, &self.capacity).ok_or(Why::NoRoom) } else { self.behind(rank) };
-        match found {
+        let known = self.no_room.iter().find(|(other, _)| self.gangs[*other].needs == self.gangs[rank].needs);
+        if let Some((_, why)) = known {
+            return Outcome::Wait(*why);
+        }
+        match self.find(rank) {
             Ok(shares) => {
                 self.start(rank, &shares);
                 Outcome::Start(shares)
             }
-            Err(Why::NoRoom) if !self.could_ever_fit(rank) => Outcome::Wait(Why::Never),
             Err(why) => {
-                if self.head.is_none() {
-                    self.head = Some(self.head_at(rank));
-                }
+                self.remember(rank, why);
                 Outcome::Wait(why)
             }
         }
     }
 
-    fn could_ever_fit(&self, rank: usize) -> bool {
-        let empty: Room = self.capacity.iter().cloned().map(Some).collect();
-        pack(&self.gangs[rank], &empty, &self.capacity).is_some()
+    /// Where the job may start now, if anywhere.
+    fn find(&mut self, rank: usize) -> Result<Vec<Share>, Why> {
+        let gang = &self.gangs[rank];
+        match pack(gang, &self.free, &self.capacity) {
+            Some(fitting) => self.behind_head(rank, fitting),
+            None if pack(gang, &self.capacity, &self.capacity).is_none() => Err(Why::Never),
+            None => Err(Why::NoRoom),
+        }
     }
 
-    fn head_at(&self, rank: usize) -> Head {
-        let reservation = Reservation::find(&self.gangs[rank], &self.free, &self.stays, &self.capacity);
-        let promise = match reservation {
-            Some(reservation) => Promise::At(reservation),
-            None => Promise::Open(Futures::of(&self.free, &self.stays, &self.capacity)),
-        };
-        Head { rank, promise }
-    }
-
-    /// Where a job behind the head may start now, if anywhere.
+    /// Where a job that fits may start without delaying the head.
     ///
-    /// If the head's start is promised for a time, the job is gone by then or leaves the head its room.
-    /// If nobody can say when the head starts, the job takes only what the head could not use anyway.
-    fn behind(&mut self, rank: usize) -> Result<Vec<Share>, Why> {
-        let Self { queue, gangs, free, capacity, head, now_ms, .. } = self;
-        let Some(head) = head else { return Err(Why::NoRoom) };
-        let (gang, head_gang) = (&gangs[rank], &gangs[head.rank]);
-        let fitting = pack(gang, free, capacity).ok_or(Why::NoRoom)?;
-        let ends_by = |at_ms: u64| queue[rank].max_duration_ms.is_some_and(|most| now_ms.saturating_add(most) <= at_ms);
-        let spared = match &mut head.promise {
-            Promise::At(reservation) if ends_by(reservation.at_ms) => Some(fitting),
-            Promise::At(reservation) => {
-                pack(gang, &reservation.beside(free), capacity).filter(|shares| reservation.try_stay(shares, head_gang, capacity))
+    /// If the head starts by a known time, the job is gone by then or leaves the head its room. If nobody
+    /// can say when the head starts, the job takes only what the head could not use anyway.
+    fn behind_head(&mut self, rank: usize, fitting: Vec<Share>) -> Result<Vec<Share>, Why> {
+        let Some(head) = &mut self.head else { return Ok(fitting) };
+        let end_ms = self.queue[rank].max_duration_ms.map(|most| self.now_ms.saturating_add(most));
+        if end_ms.is_some_and(|end_ms| head.starts_after(end_ms)) {
+            return Ok(fitting);
+        }
+        let (gang, head_gang) = (&self.gangs[rank], &self.gangs[head.rank]);
+        let room = head.beside(head_gang, &self.free, &self.stays, &self.capacity);
+        let beside = pack(gang, &room, &self.capacity);
+        beside.filter(|shares| head.let_stay(shares, head_gang, &self.capacity)).ok_or(Why::BehindHead)
+    }
+
+    fn remember(&mut self, rank: usize, why: Why) {
+        match why {
+            // Another of the same gang may have a shorter maximum duration.
+            Why::BehindHead => return,
+            Why::NoRoom if self.head.is_none() => {
+                self.head = Some(Head::new(rank, &self.gangs[rank], &self.free, &self.stays, &self.capacity));
             }
-            Promise::Open(futures) => {
-                let apart = pack(gang, &futures.out_of_reach(head_gang, free, capacity), capacity);
-                let shares = apart.unwrap_or(fitting);
-                futures.spared_by(&shares, head_gang, capacity).then(|| {
-                    futures.stay(&shares);
-                    shares
-                })
-            }
-        };
-        spared.ok_or(Why::BehindHead)
+            Why::NoRoom | Why::Never => {}
+        }
+        if self.no_room.len() < REMEMBERED_MAX {
+            self.no_room.push((rank, why));
+        }
     }
 
     fn start(&mut self, rank: usize, shares: &[Share]) {
-        self.free = without(&self.free, shares);
+        self.free.take_shares(shares);
         let until_ms = self.queue[rank].max_duration_ms.map(|most| self.now_ms.saturating_add(most));
         let holder = self.holders.len();
         self.holders.push(&self.queue[rank].label);
-        self.stays.extend(used(shares).into_iter().map(|(node, amount)| Stay { holder, node, amount, until_ms }));
+        let stay = |share: &Share| Stay { holder, node: share.node, amount: times(&share.each, share.tasks), until_ms };
+        self.stays.extend(shares.iter().map(stay));
     }
 
     /// One for every task, in the order of the demands and their indices.
@@ -139,8 +143,8 @@ impl<'a> Turn<'a> {
     }
 }
 
-fn gang(waiting: &Waiting, kinds: &Kinds, all: &Amount) -> Gang {
-    Gang::new(waiting.gang.iter().map(|demand| (kinds.need(&demand.each), demand.tasks)).collect(), all)
+fn gang(waiting: &Waiting, kinds: &Kinds) -> Gang {
+    Gang::new(waiting.gang.iter().map(|demand| (kinds.need(&demand.each), demand.tasks)).collect(), kinds.width())
 }
 
 /// What is held on nodes we know, and by whom. Positions come from the order of job ids, never of the input.
@@ -153,7 +157,7 @@ fn stays<'a>(held: &'a [Held], nodes: &[&Node], kinds: &Kinds) -> (Vec<Stay>, Ve
             holders.push(it.label.as_str());
         }
         if let Ok(node) = nodes.binary_search_by(|node| node.name.cmp(&it.node)) {
-            stays.push(Stay { holder: holders.len() - 1, node, amount: kinds.amount(&it.amount), until_ms: it.until_ms });
+            stays.push(Stay { holder: holders.len() - 1, node, amount: kinds.row(&it.amount), until_ms: it.until_ms });
         }
     }
     (stays, holders)

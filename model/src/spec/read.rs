@@ -1,6 +1,6 @@
 //! Job file text → [`JobSpec`], with every problem at once and each at its place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Accelerators, Command, Completion, JobSpec, Ports, Problem, RoleSpec, Size, Threshold, ThresholdWord, in_order,
@@ -15,7 +15,7 @@ pub(crate) struct Reading {
     pub places: Places,
     pub problems: Vec<Problem>,
     /// What is in the file but not in the spec, by path: told already, not missing.
-    pub left_out: Vec<String>,
+    pub left_out: BTreeSet<String>,
 }
 
 pub fn read(text: &str) -> Result<JobSpec, Vec<Problem>> {

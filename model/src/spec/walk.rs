@@ -16,14 +16,14 @@ impl Places {
 
     /// The place of `path`, or of the nearest thing around it that the file does have.
     pub fn nearest(&self, path: &str) -> Option<Place> {
-        let mut rest = path;
-        loop {
-            if let Some(place) = self.0.get(rest) {
-                return Some(*place);
-            }
-            rest = &rest[..rest.rfind(['.', '['])?];
-        }
+        outward(path).find_map(|path| self.0.get(path).copied())
     }
+}
+
+/// The path itself, then everything it is a part of, up to the file as a whole.
+pub fn outward(path: &str) -> impl Iterator<Item = &str> {
+    let around = path.rmatch_indices(['.', '[']).map(|(at, _)| &path[..at]);
+    std::iter::once(path).chain(around).chain(std::iter::once(""))
 }
 
 #[derive(Default)]

@@ -86,8 +86,8 @@ fn insert_job(sql: &Sql<'_>, new: &NewJob, version: u32) -> Result<(), StoreErro
     let gang: Vec<Demand> = plan.roles.iter().map(demand).collect();
     sql.execute(
         "INSERT INTO job (id, owner, name, version, state, attempt, used_for_user, used_for_platform, priority, max_duration_ms,
-                          description, tags, tasks, resources, demand, reason, created_at_ms, queued_at_ms)
-         VALUES ($1, $2, $3, $4, $5, $6, 0, 0, $7, $8, $9, $10, $11, $12, $13, '', $14, $14)",
+                          description, search, tags, tasks, resources, demand, reason, created_at_ms, queued_at_ms)
+         VALUES ($1, $2, $3, $4, $5, $6, 0, 0, $7, $8, $9, $10, $11, $12, $13, $14, '', $15, $15)",
         &[
             new.id.into(),
             (&new.owner).into(),
@@ -98,6 +98,7 @@ fn insert_job(sql: &Sql<'_>, new: &NewJob, version: u32) -> Result<(), StoreErro
             plan.priority.into(),
             plan.max_duration_ms.into(),
             (&plan.description).into(),
+            searchable(plan).into(),
             Value::json(&plan.tags),
             plan.task_count().into(),
             Value::json(&altogether(plan)),
@@ -106,6 +107,13 @@ fn insert_job(sql: &Sql<'_>, new: &NewJob, version: u32) -> Result<(), StoreErro
         ],
     )?;
     Ok(())
+}
+
+/// What a search by text looks through. Postgres indexes no entry longer than 2,700 bytes, and nobody
+/// looks for a job by the end of a long description.
+fn searchable(plan: &Plan) -> String {
+    const SEARCH_CHARACTERS_MAX: usize = 600;
+    format!("{}\n{}", plan.name, plan.description).to_lowercase().chars().take(SEARCH_CHARACTERS_MAX).collect()
 }
 
 fn demand(role: &RolePlan) -> Demand {
@@ -155,4 +163,105 @@ fn insert_key(sql: &Sql<'_>, new: &NewJob, version: u32) -> Result<(), StoreErro
         ],
     )?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::store::{Store, Written, events, jobs, testing::*};
+
+    fn with_key(number: u64, body_hash: &str) -> NewJob {
+        NewJob { key: Some(Key { text: "k".into(), body_hash: body_hash.into() }), ..new_job(number, "digits") }
+    }
+
+    async fn submitted(store: &Store, new: NewJob) -> Submission {
+        store.write(move |sql| submit(sql, &new)).await.unwrap()
+    }
+
+    /// Submits all of them at once, from as many tasks.
+    async fn all_at_once(store: &Store, jobs: impl Iterator<Item = NewJob>) -> Vec<Submission> {
+        let waiting: Vec<_> = jobs
+            .map(|new| {
+                tokio::spawn({
+                    let store = store.clone();
+                    async move { submitted(&store, new).await }
+                })
+            })
+            .collect();
+        let mut answers = Vec::new();
+        for answer in waiting {
+            answers.push(answer.await.unwrap());
+        }
+        answers
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn sixty_four_submissions_with_one_key_make_one_job() {
+        let place = Place::new();
+        let store = place.open();
+        let answers = all_at_once(&store, (1..=64).map(|number| with_key(number, "same"))).await;
+        let made = answers.iter().filter(|it| matches!(it, Submission::Made { version: 1 })).count();
+        let known: BTreeSet<JobId> =
+            answers.iter().filter_map(|it| if let Submission::Known { id, .. } = it { Some(*id) } else { None }).collect();
+        assert_eq!((made, known.len()), (1, 1));
+        assert_eq!(store.read(jobs::count_queued).await, Ok(1));
+        assert_eq!(store.read(|sql| events::after(sql, 0, None, 100)).await.unwrap().len(), 1);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn sixty_four_submissions_of_one_name_get_versions_one_to_sixty_four() {
+        let place = Place::new();
+        let store = place.open();
+        let answers = all_at_once(&store, (1..=64).map(|number| new_job(number, "digits"))).await;
+        let versions: BTreeSet<u32> =
+            answers.iter().filter_map(|it| if let Submission::Made { version } = it { Some(*version) } else { None }).collect();
+        assert_eq!(versions, (1..=64).collect());
+    }
+
+    #[tokio::test]
+    async fn a_key_belongs_to_one_body_and_one_owner() {
+        let place = Place::new();
+        let store = place.open();
+        assert_eq!(submitted(&store, with_key(1, "one")).await, Submission::Made { version: 1 });
+        assert_eq!(submitted(&store, with_key(2, "other")).await, Submission::KeyUsedForOther);
+        let bobs = NewJob { owner: "bob".into(), ..with_key(3, "one") };
+        assert_eq!(submitted(&store, bobs).await, Submission::Made { version: 1 });
+    }
+
+    #[tokio::test]
+    async fn a_key_goes_on_naming_a_job_that_was_deleted() {
+        let place = Place::new();
+        let store = place.open();
+        assert_eq!(submitted(&store, with_key(1, "same")).await, Submission::Made { version: 1 });
+        let stopped = to(JobState::Stopped, 5);
+        let _ = store.write(move |sql| jobs::advance(sql, (job_id(1), JobState::Queued, 1), &stopped)).await.unwrap();
+        assert_eq!(store.write(|sql| jobs::delete(sql, job_id(1))).await, Ok(Written::Yes));
+        let known = Submission::Known { id: job_id(1), name: "digits".parse().unwrap(), version: 1 };
+        assert_eq!(submitted(&store, with_key(2, "same")).await, known);
+        assert_eq!(store.read(|sql| jobs::get(sql, job_id(1))).await, Ok(None));
+    }
+
+    #[tokio::test]
+    async fn a_submission_that_fails_at_its_end_leaves_nothing() {
+        let place = Place::new();
+        let store = place.open();
+        let failed = store.write(|sql| {
+            submit(sql, &with_key(1, "same"))?;
+            Err::<(), _>(StoreError::Sql("changed my mind".into()))
+        });
+        assert_eq!(failed.await, Err(StoreError::Sql("changed my mind".into())));
+        assert_eq!(submitted(&store, with_key(2, "same")).await, Submission::Made { version: 1 });
+        let events = store.read(|sql| events::after(sql, 0, None, 100)).await.unwrap();
+        assert_eq!(events.iter().map(|it| it.seq).collect::<Vec<_>>(), [1], "the first one's number was not spent");
+    }
+
+    #[test]
+    fn what_all_tasks_need_together_never_wraps_around() {
+        let mut plan = plan("digits");
+        assert_eq!(altogether(&plan).to_string(), "3 CPU, 192MiB");
+        plan.roles[0].resources.memory_bytes = u64::MAX;
+        assert_eq!(altogether(&plan).memory_bytes, u64::MAX);
+    }
 }

@@ -23,6 +23,8 @@ CREATE TABLE job (
     priority BIGINT NOT NULL,
     max_duration_ms BIGINT,
     description TEXT NOT NULL,
+    -- Name and description in small letters, cut to what an index can hold.
+    search TEXT NOT NULL,
     tags TEXT NOT NULL,
     tasks BIGINT NOT NULL,
     resources TEXT NOT NULL,
@@ -38,6 +40,7 @@ CREATE UNIQUE INDEX job_by_version ON job (owner, name, version);
 CREATE INDEX job_by_name ON job (name, id);
 CREATE INDEX job_by_owner ON job (owner, id);
 CREATE INDEX job_by_state ON job (state, id);
+CREATE INDEX job_by_text ON job (id, search);
 CREATE INDEX job_queued ON job (priority DESC, id) WHERE state = 'queued';
 -- By what it is not, so that a state nobody knows is found too.
 CREATE INDEX job_unfinished ON job (id) WHERE state NOT IN ('queued', 'succeeded', 'failed', 'stopped');
@@ -96,7 +99,7 @@ CREATE TABLE run (
     missing TEXT NOT NULL,
     PRIMARY KEY (job, attempt, role, task_index)
 );
-CREATE INDEX run_live ON run (job, attempt) WHERE state NOT IN ('succeeded', 'failed', 'stopped', 'unknown');
+CREATE INDEX run_live ON run (job, attempt, role, task_index) WHERE state NOT IN ('succeeded', 'failed', 'stopped', 'unknown');
 
 -- Runs of deleted jobs whose files are still to be erased.
 CREATE TABLE leftover (

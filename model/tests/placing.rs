@@ -1,0 +1,145 @@
+//! What placing promises, whatever it is given.
+
+mod world;
+
+use std::collections::BTreeMap;
+
+use model::{
+    ids::{JobId, NodeName},
+    resources::{ANY_ACCELERATOR, Resources},
+    schedule::{Assignment, Decision, Held, Node, Waiting, What},
+};
+use proptest::prelude::*;
+use world::{Starts, World, a_world, run_on};
+
+fn free(nodes: &[Node], held: &[Held]) -> BTreeMap<NodeName, Resources> {
+    let mut free: BTreeMap<NodeName, Resources> = nodes.iter().map(|node| (node.name.clone(), node.capacity.clone())).collect();
+    for it in held {
+        free.get_mut(&it.node).expect("a node of the world").take(&it.amount);
+    }
+    free
+}
+
+fn started(decisions: &[Decision]) -> impl Iterator<Item = (JobId, &[Assignment])> {
+    decisions.iter().filter_map(|decision| match &decision.what {
+        What::Start(assignments) => Some((decision.job, assignments.as_slice())),
+        What::Wait(_) => None,
+    })
+}
+
+fn waiting(world: &World, job: JobId) -> &Waiting {
+    world.queue.iter().find(|waiting| waiting.job == job).expect("a job of the queue")
+}
+
+/// Whether a task was given what it asked for, with "any" device made into one type.
+fn is_met(asked: &Resources, given: &Resources) -> bool {
+    let Some(any) = asked.accelerators.get(ANY_ACCELERATOR) else { return asked == given };
+    let mut named = asked.clone();
+    named.accelerators.remove(ANY_ACCELERATOR);
+    given.accelerators.keys().any(|kind| {
+        let mut with_any = named.clone();
+        *with_any.accelerators.entry(kind.clone()).or_default() += any;
+        with_any == *given
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_node_is_never_given_more_than_it_has_and_a_closed_one_nothing(world in a_world()) {
+        let mut free = free(&world.nodes, &world.held);
+        for (_, assignments) in started(&world.place()) {
+            for it in assignments {
+                prop_assert!(world.nodes.iter().any(|node| node.name == it.node && node.open));
+                let free = free.get_mut(&it.node).unwrap();
+                prop_assert!(free.holds(&it.amount), "{} has {free}, not {}", it.node, it.amount);
+                free.take(&it.amount);
+            }
+        }
+    }
+
+    #[test]
+    fn a_gang_starts_whole_and_every_task_gets_what_it_asked_for(world in a_world()) {
+        for (job, assignments) in started(&world.place()) {
+            let asked: Vec<_> = waiting(&world, job).gang.iter().flat_map(|demand| (0..demand.tasks).map(move |index| (demand, index))).collect();
+            prop_assert_eq!(asked.len(), assignments.len());
+            for ((demand, index), it) in asked.into_iter().zip(assignments) {
+                prop_assert_eq!((&demand.role, index), (&it.role, it.index));
+                prop_assert!(is_met(&demand.each, &it.amount), "asked {}, got {}", demand.each, it.amount);
+            }
+        }
+    }
+
+    #[test]
+    fn the_order_of_what_is_given_changes_nothing(world in a_world(), seed in any::<u64>()) {
+        prop_assert_eq!(world.shuffled(seed).place(), world.place());
+    }
+
+    #[test]
+    fn every_job_is_decided_once_and_one_that_waits_has_a_reason_with_numbers(world in a_world()) {
+        let decisions = world.place();
+        let mut jobs: Vec<JobId> = decisions.iter().map(|decision| decision.job).collect();
+        jobs.sort();
+        let mut queued: Vec<JobId> = world.queue.iter().map(|waiting| waiting.job).collect();
+        queued.sort();
+        prop_assert_eq!(jobs, queued);
+        for decision in &decisions {
+            if let What::Wait(reason) = &decision.what {
+                prop_assert!(reason.contains(|c: char| c.is_ascii_digit()) && reason.len() < 2000, "{reason}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_answer_comes_by_priority_and_then_by_arrival(world in a_world()) {
+        let ranks: Vec<_> = world.place().iter().map(|it| (std::cmp::Reverse(waiting(&world, it.job).priority), it.job)).collect();
+        prop_assert!(ranks.is_sorted());
+    }
+
+    #[test]
+    fn among_equals_the_older_job_starts_first(world in a_world()) {
+        let decisions = world.place();
+        for (at, later) in decisions.iter().enumerate().filter(|(_, it)| matches!(it.what, What::Start(_))) {
+            let its = waiting(&world, later.job);
+            for earlier in &decisions[..at] {
+                let other = waiting(&world, earlier.job);
+                let equal = (&other.gang, other.max_duration_ms, other.priority) == (&its.gang, its.max_duration_ms, its.priority);
+                prop_assert!(!equal || matches!(earlier.what, What::Start(_)), "{} before {}", its.label, other.label);
+            }
+        }
+    }
+
+    #[test]
+    fn a_job_that_fits_is_not_left_waiting_when_nothing_is_before_it(world in a_world()) {
+        let first = world.place().into_iter().next();
+        let Some(Decision { job, what: What::Wait(_) }) = first else { return Ok(()) };
+        let free = free(&world.nodes, &world.held);
+        let gang = &waiting(&world, job).gang;
+        let one_task = gang.len() == 1 && gang[0].tasks == 1;
+        let fits = world.nodes.iter().any(|node| node.open && free[&node.name].holds(&gang[0].each));
+        prop_assert!(!one_task || !fits);
+    }
+
+    /// Everyone takes as long as they may. The head starts when it would have started had nobody come after it.
+    #[test]
+    fn nobody_behind_the_head_delays_it_when_ends_are_known(world in a_world()) {
+        let Some(head) = world.head() else { return Ok(()) };
+        let (with, without) = (run_on(&world, &[]), run_on(&world.up_to(head), &[]));
+        prop_assert!(not_later(&with, &without, head), "with {with:?}, without {without:?}");
+    }
+
+    /// Nobody says how long they take, and those who hold something leave in any order.
+    #[test]
+    fn nobody_behind_the_head_delays_it_when_no_end_is_known(world in a_world(), leave_at in prop::collection::vec(1_u64..100, 8)) {
+        let world = world.without_ends();
+        let Some(head) = world.head() else { return Ok(()) };
+        let (with, without) = (run_on(&world, &leave_at), run_on(&world.up_to(head), &leave_at));
+        prop_assert!(not_later(&with, &without, head), "with {with:?}, without {without:?}");
+    }
+}
+
+fn not_later(with: &Starts, without: &Starts, job: JobId) -> bool {
+    let at = |starts: &Starts| starts.get(&job).copied().unwrap_or(u64::MAX);
+    at(with) <= at(without)
+}

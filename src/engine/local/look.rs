@@ -1,0 +1,160 @@
+//! Looking: what every run is doing, from its directory alone.
+
+use std::{
+    fs, io,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use model::{
+    ids::RunKey,
+    order::RunOrder,
+    reconcile::{Phase, Seen},
+    task::Ending,
+};
+use serde::de::DeserializeOwned;
+
+use super::{House, start::trouble};
+use crate::{
+    engine::EngineError,
+    rundir::{RunDir, live_dir},
+    supervisor::{ChildRecord, RUN_VARIABLE, SupervisorRecord, cgroup, identity::Identity, lock::Lock},
+};
+
+impl House {
+    pub fn list(&self) -> Result<Vec<Seen>, EngineError> {
+        self.reap();
+        let mut seen = Vec::new();
+        for run in self.live_runs()? {
+            let dir = RunDir::new(&self.config.data, &run);
+            let phase = self.look(&dir).map_err(|error| trouble(dir.path(), &error))?;
+            seen.push(Seen { run, phase });
+        }
+        Ok(seen)
+    }
+
+    pub fn live_runs(&self) -> Result<Vec<RunKey>, EngineError> {
+        let live = live_dir(&self.config.data);
+        let entries = fs::read_dir(&live).map_err(|error| trouble(&live, &error))?;
+        // A file with another kind of name is not ours.
+        Ok(entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
+    }
+
+    pub fn look(&self, dir: &RunDir) -> io::Result<Phase> {
+        if let Some(phase) = ended(dir)? {
+            return Ok(phase);
+        }
+        if Lock::is_held(&dir.lock())? {
+            return Ok(Phase::Alive);
+        }
+        // It may have ended between the two looks.
+        if let Some(phase) = ended(dir)? {
+            return Ok(phase);
+        }
+        match read::<SupervisorRecord>(&dir.supervisor())? {
+            Record::None => Ok(Phase::NotTaken),
+            Record::Torn => Ok(vanished("its supervisor died as it started")),
+            Record::Whole(record) => self.look_after(dir, &record),
+        }
+    }
+
+    /// The supervisor is dead. Nothing may live of what it has left, and only then is it said.
+    fn look_after(&self, dir: &RunDir, record: &SupervisorRecord) -> io::Result<Phase> {
+        if record.identity.of_another_boot() {
+            return Ok(vanished("the node rebooted (its boot id differs)"));
+        }
+        let child = match read::<ChildRecord>(&dir.child())? {
+            // Without its record the child never got the word to go.
+            Record::None | Record::Torn => None,
+            Record::Whole(child) => Some(child),
+        };
+        let order = match read::<RunOrder>(&dir.order())? {
+            Record::Whole(order) => Some(order),
+            Record::None | Record::Torn => None,
+        };
+        let gone = child.as_ref().is_none_or(|child| end_tree(child, order.as_ref())) && clear_groups(record);
+        if !gone {
+            return Ok(Phase::Alive);
+        }
+        let down = order.filter(|order| self.is_down(&order.node)).map(|order| format!("its node `{}` went down", order.node));
+        Ok(match (down, child) {
+            (Some(why), _) => vanished(&why),
+            (None, None) => vanished("its supervisor was killed before the child was started"),
+            (None, Some(_)) => vanished("its supervisor was killed"),
+        })
+    }
+}
+
+fn vanished(why: &str) -> Phase {
+    Phase::Vanished { why: why.to_owned() }
+}
+
+fn ended(dir: &RunDir) -> io::Result<Option<Phase>> {
+    Ok(match read::<Ending>(&dir.exit())? {
+        Record::None => None,
+        Record::Whole(ending) => Some(Phase::Ended(ending)),
+        // The rename came before the power cut, the bytes did not. We cannot know what they were.
+        Record::Torn => Some(vanished("its exit record cannot be read")),
+    })
+}
+
+/// A record as found on disk.
+pub enum Record<T> {
+    None,
+    /// There, but not whole: whoever wrote it died, or is still at it.
+    Torn,
+    Whole(T),
+}
+
+pub fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Record<T>> {
+    match fs::read(path) {
+        Ok(text) => Ok(serde_json::from_slice(&text).map_or(Record::Torn, Record::Whole)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Record::None),
+        Err(error) => Err(error),
+    }
+}
+
+/// How long a look may wait for what it has killed. What takes longer is still alive, and looked at again.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Kills what is left of a tree, and answers whether all of it is gone.
+fn end_tree(child: &ChildRecord, order: Option<&RunOrder>) -> bool {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let left = if child.pid_namespace { living(&[&child.init]) } else { strays(child, order) };
+        if left.is_empty() {
+            return true;
+        }
+        for identity in &left {
+            // Who cannot be signalled is looked for again, and found alive again.
+            let _ = identity.signal(libc::SIGKILL);
+        }
+        if Instant::now() > deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn living(whom: &[&Identity]) -> Vec<Identity> {
+    whom.iter().filter(|it| it.alive()).map(|it| (*it).clone()).collect()
+}
+
+/// Without a namespace to hold them, a run's processes are told by the variable they were born with.
+fn strays(child: &ChildRecord, order: Option<&RunOrder>) -> Vec<Identity> {
+    let mut left = living(&[&child.init, &child.child]);
+    let Some(order) = order else { return left };
+    let mark = format!("{RUN_VARIABLE}={}", order.run);
+    let marked = |pid: i32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+        environment.split(|byte| *byte == 0).any(|it| it == mark.as_bytes()).then(|| Identity::of(pid).ok())?
+    };
+    let everyone = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = everyone.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    left.extend(pids.filter_map(marked).filter(Identity::alive));
+    left
+}
+
+fn clear_groups(record: &SupervisorRecord) -> bool {
+    record.cgroups.iter().all(|path| cgroup::clear_away(path, PATIENCE).is_ok())
+}

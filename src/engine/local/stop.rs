@@ -1,0 +1,79 @@
+//! Stopping a run, and closing the door on one that nobody has taken up.
+
+use std::time::SystemTime;
+
+use model::{
+    ids::NodeName,
+    ids::RunKey,
+    order::RunOrder,
+    reconcile::Phase,
+    task::{Cause, Ending},
+};
+
+use super::{
+    House,
+    look::{Record, read},
+    start::trouble,
+};
+use crate::{
+    engine::EngineError,
+    rundir::RunDir,
+    supervisor::{SupervisorRecord, exit, lock::Lock},
+};
+
+impl House {
+    pub fn stop(&self, run: &RunKey) -> Result<(), EngineError> {
+        let dir = RunDir::new(&self.config.data, run);
+        match self.look(&dir).map_err(|error| trouble(dir.path(), &error))? {
+            Phase::Ended(_) | Phase::Vanished { .. } => Ok(()),
+            Phase::NotTaken => self.close_the_door(&dir, run),
+            Phase::Alive => self.signal_supervisor(&dir, run, libc::SIGTERM),
+        }
+    }
+
+    /// A run that is still being taken up has no record yet; that is a matter of a moment.
+    fn signal_supervisor(&self, dir: &RunDir, run: &RunKey, signal: i32) -> Result<(), EngineError> {
+        match read::<SupervisorRecord>(&dir.supervisor()).map_err(|error| trouble(dir.path(), &error))? {
+            Record::Whole(record) => {
+                record.identity.signal(signal).map_err(|error| EngineError::Away(format!("run {run} cannot be signalled: {error}")))?;
+                Ok(())
+            }
+            Record::None | Record::Torn => Err(EngineError::Away(format!("run {run} is just being taken up"))),
+        }
+    }
+
+    /// A supervisor may be on its way that has not arrived. With an ending in its place it will find
+    /// nothing to do, however late it comes.
+    pub fn close_the_door(&self, dir: &RunDir, run: &RunKey) -> Result<(), EngineError> {
+        if !dir.path().exists() {
+            return Ok(());
+        }
+        let away = |error: std::io::Error| trouble(dir.path(), &error);
+        let just_taken = || EngineError::Away(format!("run {run} is just being taken up"));
+        let _lock = Lock::take(&dir.lock()).map_err(away)?.ok_or_else(just_taken)?;
+        if dir.supervisor().exists() || dir.exit().exists() {
+            return Ok(());
+        }
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let ending = Ending {
+            cause: Cause::Stopped { killed: false },
+            started_at_ms: None,
+            ended_at_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
+            peak_memory_bytes: None,
+            cpu_ms: None,
+        };
+        exit::record(dir, &ending).map_err(away)
+    }
+
+    /// A run that is just being taken up finds its node down when it is looked at, so it is no loss to
+    /// miss it here.
+    pub fn kill_supervisors_on(&self, node: &NodeName) {
+        for run in self.live_runs().unwrap_or_default() {
+            let dir = RunDir::new(&self.config.data, &run);
+            let here = matches!(read::<RunOrder>(&dir.order()), Ok(Record::Whole(order)) if order.node == *node);
+            if here && dir.supervisor().exists() {
+                let _ = self.signal_supervisor(&dir, &run, libc::SIGKILL);
+            }
+        }
+    }
+}
