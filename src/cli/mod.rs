@@ -154,16 +154,9 @@ fn perform(context: &Context, verb: Verb) -> Result<Exit, Failure> {
 
 /// A verb that talks to a server. One thread is enough for one question, and it starts sooner than two.
 fn ask(verb: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
-    be_quiet_when_the_reader_leaves();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(Exit::Us, "runtime", format!("cannot start: {error}")))?;
     runtime.block_on(verb)
-}
-
-/// `trainmaster list | head` should end without a word, like every other program.
-fn be_quiet_when_the_reader_leaves() {
-    // SAFETY: no handler of ours is replaced, and no other thread runs yet.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
 #[cfg(test)]
