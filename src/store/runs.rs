@@ -205,7 +205,7 @@ mod tests {
         let place = Place::new();
         let key = run_key(1, "worker-0", 1);
         let store = with_runs(&place, std::slice::from_ref(&key)).await;
-        let NewRun { node, amount, devices, ports, address, token_hash, .. } = new_run(&key);
+        let NewRun { node, amount, devices, ports, address, .. } = new_run(&key);
         let placed = Run {
             run: key.clone(),
             state: TaskState::Starting,
@@ -214,7 +214,6 @@ mod tests {
             devices,
             ports,
             address,
-            token_hash,
             placed_at_ms: 20,
             started_at_ms: None,
             ended_at_ms: None,

@@ -100,7 +100,6 @@ pub fn new_run(run: &RunKey) -> NewRun {
         devices: BTreeMap::from([("A100".into(), vec![0, 3])]),
         ports: BTreeMap::from([("http".into(), vec![8080])]),
         address: "127.0.0.1".into(),
-        token_hash: "abc".into(),
         at_ms: 20,
     }
 }

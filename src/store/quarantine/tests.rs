@@ -167,7 +167,6 @@ async fn a_poisoned_column_of_a_run_costs_that_run_and_no_other() {
         ("devices", "'{\"A100\": [-1]}'"),
         ("ports", "'{\"http\": [99999]}'"),
         ("address", "X'ff00ff'"),
-        ("token_hash", "X'ff00ff'"),
         ("placed_at_ms", "-1"),
         ("started_at_ms", "-1"),
         ("ended_at_ms", "'never'"),
@@ -191,7 +190,6 @@ async fn a_poisoned_column_of_a_run_costs_that_run_and_no_other() {
     devices = '{"A100": [-1]}': live, of_job
     ports = '{"http": [99999]}': live, of_job
     address = X'ff00ff': live, of_job
-    token_hash = X'ff00ff': live, of_job
     placed_at_ms = -1: live, of_job
     started_at_ms = -1: live, of_job
     ended_at_ms = 'never': live, of_job
