@@ -29,13 +29,17 @@ pub fn verdict(roles: &[RolePlan], ended: &[(RoleName, TaskState)]) -> Verdict {
         if let Some((outcome, reason)) = policy_met(role, count) {
             return Verdict::Decided { outcome, by: Some(position), reason };
         }
-    }
-    let all_ended = |role: &RolePlan| counts.get(&role.name).is_some_and(|count| count.ended == role.tasks);
-    let nobody_is_waited_for = roles.iter().all(|role| !role.completion.waited_for);
-    if roles.iter().all(|role| all_ended(role) || (!role.completion.waited_for && !nobody_is_waited_for)) {
-        return Verdict::Decided { outcome: Outcome::Succeeded, by: None, reason: "every task that counts has ended".into() };
+        if everyone_has_ended(roles, &counts) {
+            return Verdict::Decided { outcome: Outcome::Succeeded, by: None, reason: "every task that counts has ended".into() };
+        }
     }
     Verdict::Undecided
+}
+
+fn everyone_has_ended(roles: &[RolePlan], counts: &BTreeMap<&RoleName, Counts>) -> bool {
+    let all_ended = |role: &RolePlan| counts.get(&role.name).is_some_and(|count| count.ended == role.tasks);
+    let nobody_is_waited_for = roles.iter().all(|role| !role.completion.waited_for);
+    roles.iter().all(|role| all_ended(role) || (!role.completion.waited_for && !nobody_is_waited_for))
 }
 
 #[derive(Default)]

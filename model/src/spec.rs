@@ -15,8 +15,8 @@ pub(crate) use problem::{in_order, join, shown};
 pub use read::read;
 pub(crate) use read::read_all;
 pub use schema::schema;
-pub(crate) use walk::outward;
 pub use walk::Places;
+pub(crate) use walk::outward;
 
 /// Where everything in a job file stands, for problems that were found away from the file.
 pub fn places(text: &str) -> Places {

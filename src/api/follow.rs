@@ -24,10 +24,13 @@ use model::{
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::{App, AppState,
+use super::{
+    App, AppState,
+    extract::Query,
     guard::Caller,
     jobs,
-    log_files::{Chunk, LogFiles}, extract::Query};
+    log_files::{Chunk, LogFiles},
+};
 use crate::{
     error::Error,
     rundir::RunDir,

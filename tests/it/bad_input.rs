@@ -54,9 +54,11 @@ fn a_wrong_job_file_is_refused_with_its_place_and_leaves_nothing() {
     let mut unclear = Vec::new();
     for (file, wanted) in FILES {
         let said = match house.call(Call::post("/api/v1/jobs", *file)) {
-            Err(ClientError::Refused(status, body)) if status == 422 && body.code == "bad_spec" => {
-                body.problems.iter().map(|it| format!("line {}: {}: {} {}\n", it.line, it.path, it.message, it.hint.as_deref().unwrap_or(""))).collect()
-            }
+            Err(ClientError::Refused(status, body)) if status == 422 && body.code == "bad_spec" => body
+                .problems
+                .iter()
+                .map(|it| format!("line {}: {}: {} {}\n", it.line, it.path, it.message, it.hint.as_deref().unwrap_or("")))
+                .collect(),
             other => format!("{other:?}"),
         };
         if !wanted.iter().all(|words| said.contains(words)) {
