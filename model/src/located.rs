@@ -207,7 +207,9 @@ impl Builder {
             }
             Event::Scalar(text, style, anchor, tag) => {
                 self.check_marks(place, anchor, tag.is_some());
-                let value = if text.contains('\0') {
+                let value = if tag.is_some() {
+                    Value::Refused
+                } else if text.contains('\0') {
                     self.refuse(place, "has a NUL character, which no program can be given", "remove it");
                     Value::Refused
                 } else {

@@ -14,6 +14,8 @@ use crate::{
 mod compile;
 mod role;
 mod show;
+#[cfg(test)]
+mod tests;
 
 pub use compile::compile;
 pub(crate) use compile::{DESCRIPTION_CHARACTERS_MAX, DURATION_MS_MAX, TAG_CHARACTERS_MAX, TAGS_MAX};

@@ -11,7 +11,7 @@ mod suggest;
 mod walk;
 
 pub use problem::Problem;
-pub(crate) use problem::{in_order, join, shown};
+pub(crate) use problem::{harmless, in_order, join, shown};
 pub use read::read;
 pub(crate) use read::read_all;
 pub use schema::schema;

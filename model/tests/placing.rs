@@ -44,7 +44,7 @@ fn is_met(asked: &Resources, given: &Resources) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_node_is_never_given_more_than_it_has_and_a_closed_one_nothing(world in a_world()) {
