@@ -29,14 +29,15 @@ pub fn verdict(roles: &[RolePlan], ended: &[(RoleName, TaskState)]) -> Verdict {
         if let Some((outcome, reason)) = policy_met(role, count) {
             return Verdict::Decided { outcome, by: Some(position), reason };
         }
-        if everyone_has_ended(roles, &counts) {
+        if all_that_count_have_ended(roles, &counts) {
             return Verdict::Decided { outcome: Outcome::Succeeded, by: None, reason: "every task that counts has ended".into() };
         }
     }
     Verdict::Undecided
 }
 
-fn everyone_has_ended(roles: &[RolePlan], counts: &BTreeMap<&RoleName, Counts>) -> bool {
+/// Whether every task that the job waits for has ended. Where it would wait for nobody, it waits for all.
+fn all_that_count_have_ended(roles: &[RolePlan], counts: &BTreeMap<&RoleName, Counts>) -> bool {
     let all_ended = |role: &RolePlan| counts.get(&role.name).is_some_and(|count| count.ended == role.tasks);
     let nobody_is_waited_for = roles.iter().all(|role| !role.completion.waited_for);
     roles.iter().all(|role| all_ended(role) || (!role.completion.waited_for && !nobody_is_waited_for))
@@ -120,6 +121,8 @@ mod tests {
         assert_eq!(said(&roles, ""), "undecided");
         assert_eq!(said(&roles, "worker+"), "undecided");
         assert_eq!(said(&roles, "worker+ worker+"), "Succeeded by None: every task that counts has ended");
+        // We stop the parameter server because the job is decided; that must not decide it anew.
+        assert_eq!(said(&roles, "worker+ worker+ ps!"), "Succeeded by None: every task that counts has ended");
         assert_eq!(said(&roles, "ps-"), "Failed by Some(0): 1 of 1 ps tasks failed; 1 decide");
         assert_eq!(said(&roles, "worker+ worker-"), "Failed by Some(1): 1 of 2 worker tasks failed; 1 decide");
     }

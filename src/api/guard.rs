@@ -78,10 +78,7 @@ async fn check(app: Arc<App>, policy: Policy, mut request: Request, next: Next) 
     let allowed = match policy {
         Policy::Anyone => Ok(()),
         Policy::User => person(&app, token).await.map(|caller| remember(&mut request, caller)),
-        Policy::Admin => person(&app, token).await.and_then(|caller| match caller.0.role {
-            Role::Admin => Ok(remember(&mut request, caller)),
-            Role::User => Err(Error::Forbidden),
-        }),
+        Policy::Admin => person(&app, token).await.and_then(admin).map(|caller| remember(&mut request, caller)),
         Policy::Run => own_run(&app, token, request.uri().path()).map(|run| remember(&mut request, run)),
     };
     match allowed {
@@ -106,6 +103,13 @@ async fn person(app: &App, token: Option<String>) -> Result<Caller, Error> {
     let hash = token_hash(&token.ok_or(Error::NoToken)?);
     let holder = app.store.read(move |sql| tokens::find(sql, &hash, now_ms())).await?;
     holder.map(Caller).ok_or(Error::NoToken)
+}
+
+fn admin(caller: Caller) -> Result<Caller, Error> {
+    match caller.0.role {
+        Role::Admin => Ok(caller),
+        Role::User => Err(Error::Forbidden),
+    }
 }
 
 /// The path is `/api/v1/runs/{run}/…`.

@@ -11,7 +11,13 @@ use std::{
 use model::ids::JobId;
 use tokio::sync::Notify;
 
-use crate::{engine::Engine, store::Store};
+use crate::{
+    engine::Engine,
+    store::{
+        Sql, Store, StoreError,
+        jobs::{self, Job},
+    },
+};
 
 pub mod board;
 mod deadlines;
@@ -124,6 +130,14 @@ impl Control {
                 tokio::time::sleep(TROUBLE_PAUSE).await;
             }
         }
+    }
+}
+
+/// A job that cannot be read is left alone, and does not keep the others from their turn.
+fn readable(sql: &Sql<'_>, id: JobId) -> Result<Option<Job>, StoreError> {
+    match jobs::get(sql, id) {
+        Err(StoreError::Unreadable { .. }) => Ok(None),
+        read => read,
     }
 }
 
