@@ -293,7 +293,7 @@ pub async fn set_duration(
     let id = job.id;
     match app.store.write(move |sql| jobs::set_max_duration(sql, id, most_ms)).await? {
         Written::Yes => Ok(Json(summary(&found(&app, &holder, &id.to_string()).await?))),
-        Written::Stale => Err(Error::Refused { job: id, state: job.state, event: JobEvent::StopAsked }),
+        Written::Stale => Err(Error::TooLate { job: id, state: job.state }),
     }
 }
 

@@ -59,6 +59,7 @@ struct Nudged {
 struct Asked {
     jobs: BTreeSet<JobId>,
     reconcile: bool,
+    nodes: bool,
     sweep: bool,
 }
 
@@ -78,6 +79,12 @@ impl Nudge {
     pub fn runs(&self) {
         self.asked().reconcile = true;
         self.0.bell.notify_one();
+    }
+
+    /// A node went or came back.
+    pub fn nodes(&self) {
+        self.asked().nodes = true;
+        self.runs();
     }
 
     /// A job was deleted: erase what it left behind.
@@ -111,8 +118,10 @@ impl Control {
             };
             let asked = self.nudge.take();
             let turn = async {
-                if everything {
+                if everything || asked.nodes {
                     self.board.set(self.engine.nodes().await?);
+                }
+                if everything {
                     deadlines.turn(&self).await?;
                 }
                 if everything || asked.reconcile {

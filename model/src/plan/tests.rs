@@ -146,9 +146,9 @@ fn the_house_has_its_own_rules() {
     line 7, column 12: roles.w.ports: has 2 ports together; the most is 1 for each task (ask for fewer ports)
     ");
     let generous =
-        HouseRules { cpus_milli_default: 4000, memory_bytes_default: 2 * GIB, stop_grace_ms_default: 5000, ..HouseRules::default() };
+        HouseRules { cpus_milli_default: 4000, memory_bytes_per_cpu: 2 * GIB, stop_grace_ms_default: 5000, ..HouseRules::default() };
     let (_, plan) = from_text("name: a\nroles: {w: {command: x}}", &generous).unwrap();
-    assert_eq!(plan.roles[0].resources.to_string(), "4 CPU, 2GiB");
+    assert_eq!(plan.roles[0].resources.to_string(), "4 CPU, 8GiB");
     assert_eq!(plan.stop_grace_ms, 5000);
 }
 
