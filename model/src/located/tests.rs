@@ -61,6 +61,19 @@ fn everything_knows_where_it_stood() {
 }
 
 #[test]
+fn a_file_with_a_byte_order_mark_and_two_characters_for_each_line_end_is_read() {
+    insta::assert_snapshot!(said("\u{feff}name: digits\r\nroles:\r\n  worker: x\r\n"), @r#"
+    1:1 map
+      1:1 name:
+        1:7 Text "digits"
+      2:1 roles:
+        3:3 map
+          3:3 worker:
+            3:11 Text "x"
+    "#);
+}
+
+#[test]
 fn json_is_read_with_tabs_escapes_and_pairs_of_escapes() {
     insta::assert_snapshot!(said("{\n\t\"a\":\"\\/\\u00e9\",\"pair\":\"\\ud83d\\ude00\",\"after\":true,\n\t\"not\":\"\\\\ud83d\\\\ude00\"}"), @r#"
     1:1 map
