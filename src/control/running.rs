@@ -109,13 +109,20 @@ async fn apply(control: &Control, action: Action) -> anyhow::Result<()> {
     let never_ran = |cause| Ending { cause, started_at_ms: None, ended_at_ms: at_ms, peak_memory_bytes: None, cpu_ms: None };
     match action {
         Action::Start(run) => start_again(control, run).await?,
-        Action::Stop(run) => control.engine.stop(&run).await?,
+        Action::Stop(run) => tried("stop", &run, control.engine.stop(&run).await),
         Action::Record(run, ending) => record(control, run, ending).await?,
         Action::GiveUp(run, why) => record(control, run, never_ran(Cause::Unknown { why })).await?,
         Action::NeverStarted(run) => record(control, run, never_ran(Cause::Stopped { killed: false })).await?,
-        Action::Remove(run) => control.engine.remove(&run).await?,
+        Action::Remove(run) => tried("remove", &run, control.engine.remove(&run).await),
     }
     Ok(())
+}
+
+/// A run that the engine has trouble with holds nobody else up; it comes out of the next turn's comparison again.
+fn tried(what: &str, run: &RunKey, done: Result<(), EngineError>) {
+    if let Err(error) = done {
+        tracing::warn!(%run, "could not {what} it, will try again: {error}");
+    }
 }
 
 /// Writes an ending down. The run leaves the engine's list only on a later turn, when the record is durable.
