@@ -4,6 +4,7 @@
 
 mod api;
 mod bad_input;
+mod crash_points;
 mod delete;
 mod document;
 mod explain;
