@@ -1,7 +1,7 @@
 //! Running: what should run against what does.
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     time::{Duration, Instant},
 };
 
@@ -45,7 +45,8 @@ pub async fn turn(control: &Control, sight: &mut Sight) -> anyhow::Result<()> {
     if std::mem::take(&mut sight.lost) {
         move_unfinished(control, JobEvent::SeenAgain, "the engine answers again".into()).await?;
     }
-    let (wanted, untouchable) = control.store.read(read_wanted).await?;
+    let keys: Vec<RunKey> = seen.iter().map(|it| it.run.clone()).collect();
+    let (wanted, untouchable) = control.store.read(move |sql| read_wanted(sql, &keys)).await?;
     seen.retain(|it| !untouchable.contains(&it.run));
     for action in decide(&wanted, &seen) {
         apply(control, action).await?;
@@ -80,9 +81,9 @@ fn refused(job: &Job, event: JobEvent) -> model::job::Refused {
 }
 
 /// What should run, and what is not to be touched because the database cannot say.
-fn read_wanted(sql: &Sql<'_>) -> Result<(Vec<Wanted>, Vec<RunKey>), StoreError> {
+fn read_wanted(sql: &Sql<'_>, seen: &[RunKey]) -> Result<(Vec<Wanted>, BTreeSet<RunKey>), StoreError> {
     let mut states: BTreeMap<JobId, Option<JobState>> = BTreeMap::new();
-    let (mut wanted, mut untouchable) = (Vec::new(), quarantine::runs_set_aside(sql)?);
+    let (mut wanted, mut untouchable) = (Vec::new(), BTreeSet::new());
     for run in runs::live(sql)? {
         let id = run.run.job;
         let state = match states.entry(id) {
@@ -91,7 +92,15 @@ fn read_wanted(sql: &Sql<'_>) -> Result<(Vec<Wanted>, Vec<RunKey>), StoreError> 
         };
         match state {
             Some(state) => wanted.push(Wanted { run: run.run, stop: should_stop(state) }),
-            None => untouchable.push(run.run),
+            None => _ = untouchable.insert(run.run),
+        }
+    }
+    // Asked only now: the look at the live runs has just met those that cannot be read.
+    untouchable.extend(quarantine::runs_set_aside(sql)?);
+    let known: BTreeSet<&RunKey> = wanted.iter().map(|it| &it.run).collect();
+    for run in seen.iter().filter(|run| !known.contains(run)) {
+        if runs::is_lost(sql, run)? {
+            untouchable.insert(run.clone());
         }
     }
     Ok((wanted, untouchable))

@@ -48,7 +48,11 @@ fn candidates(sql: &Sql<'_>, only: Option<BTreeSet<JobId>>) -> Result<Vec<Job>, 
     Ok(found?.into_iter().flatten().filter(|job| !job.state.is_over() && job.state != JobState::Queued).collect())
 }
 
+/// While one of its runs cannot be read, nothing is concluded from the others: that one may still live.
 fn judged(job: &Job, attempt: &[Run]) -> Option<Judgement> {
+    if attempt.len() < job.plan.task_count() as usize {
+        return None;
+    }
     let facts: Vec<RunFacts> = attempt
         .iter()
         .map(|run| RunFacts { task: run.run.task.clone(), state: run.state, ending: run.ending.clone(), end_order: run.end_order })

@@ -12,6 +12,7 @@ mod house;
 mod local_engine;
 mod logs;
 mod place;
+mod poison;
 mod relay;
 mod restart;
 mod run;
