@@ -11,4 +11,5 @@ mod logs;
 mod restart;
 mod run;
 mod stop;
+mod supervisor;
 mod tidy;
