@@ -5,6 +5,7 @@ mod bad_input;
 mod delete;
 mod document;
 mod explain;
+mod far_away;
 mod house;
 mod local_engine;
 mod logs;

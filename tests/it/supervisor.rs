@@ -3,18 +3,26 @@
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    time::Duration,
 };
 
 use model::{
     ids::{JobId, RunKey},
     logs::pieces,
     order::{Limits, RunOrder},
+    reconcile::Phase,
     task::{Cause, Ending},
 };
 use trainmaster::{
-    rundir::RunDir,
+    config::ServerConfig,
+    engine::{
+        Engine, Start,
+        local::{Local, LocalEngine},
+    },
+    rundir::{RunDir, live_marker},
     supervisor::{ChildRecord, exit},
 };
 
@@ -85,6 +93,17 @@ impl Run {
 
     fn log(&self) -> String {
         String::from_utf8_lossy(&fs::read(self.dir().log()).unwrap_or_default()).into_owned()
+    }
+
+    /// An engine that finds this run among its own.
+    fn engine(&self) -> LocalEngine {
+        let nodes = ServerConfig::virtual_nodes(1, 2.0, "1GiB", &BTreeMap::new());
+        let listen = ([127, 0, 0, 1], 0).into();
+        let data = self.data.path().to_owned();
+        let config = ServerConfig { data, listen, insecure_http: false, allow_hosts: Vec::new(), nodes, devices: BTreeMap::new() };
+        let local = Local { exe: binary().into(), ..Local::from_config(&config).unwrap() };
+        fs::write(live_marker(self.data.path(), &self.order.run), "").unwrap();
+        LocalEngine::new(local)
     }
 
     fn missing(&self) -> Vec<String> {
@@ -254,4 +273,58 @@ fn a_lot_of_output_is_kept_to_the_byte_and_indexed_without_a_gap() {
         end = piece.end();
     }
     assert_eq!(end, BYTES as u64);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_supervisor_that_dies_at_any_point_leaves_one_truth() {
+    let mut table = String::new();
+    for point in [
+        "start.after-spawn-before-identity-recorded",
+        "start.after-identity-before-exec",
+        "run.log-append-before-index",
+        "finish.exit-record-tmp-written",
+        "finish.exit-record-renamed-before-notify",
+    ] {
+        let run = Run::of("echo ran; exit 3");
+        let mut supervisor = run.supervise(&[("TRAINMASTER_CRASH_AT", point)]);
+        assert_eq!(supervisor.0.wait().unwrap().signal(), Some(libc::SIGKILL), "{point} was not reached");
+        let engine = run.engine();
+        let seen = async || match engine.list().await.unwrap().remove(0).phase {
+            Phase::NotTaken => "not taken".to_owned(),
+            Phase::Alive => "alive".to_owned(),
+            Phase::Ended(ending) => ending.cause.to_string(),
+            Phase::Vanished { why } => format!("vanished: {why}"),
+        };
+        let settled = async |passing: &str| loop {
+            let now = seen().await;
+            if !passing.contains(&now) {
+                return now;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        };
+        let after = settled("alive").await;
+        // A second start must never make a second child.
+        let start = Start { order: &run.order, token: "none", server_url: "http://127.0.0.1:9" };
+        engine.start(start).await.unwrap();
+        let again = settled("alive, not taken").await;
+        let lines = fs::read_to_string(run.dir().log()).unwrap_or_default().lines().count();
+        table += &format!("{point}\n  {after}\n  {again}; said {lines} time(s)\n");
+    }
+    insta::assert_snapshot!(table, @"
+    start.after-spawn-before-identity-recorded
+      not taken
+      exited with code 3; said 1 time(s)
+    start.after-identity-before-exec
+      vanished: its supervisor was killed
+      vanished: its supervisor was killed; said 0 time(s)
+    run.log-append-before-index
+      vanished: its supervisor was killed
+      vanished: its supervisor was killed; said 0 time(s)
+    finish.exit-record-tmp-written
+      exited with code 3
+      exited with code 3; said 1 time(s)
+    finish.exit-record-renamed-before-notify
+      exited with code 3
+      exited with code 3; said 1 time(s)
+    ");
 }
