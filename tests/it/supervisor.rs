@@ -26,7 +26,7 @@ use trainmaster::{
     supervisor::{ChildRecord, exit},
 };
 
-use crate::house::{binary, until_some};
+use crate::house::{binary, until, until_some};
 
 /// A run of its own, in a fresh data directory, with nobody to report to.
 struct Run {
@@ -327,4 +327,57 @@ async fn a_supervisor_that_dies_at_any_point_leaves_one_truth() {
       exited with code 3
       exited with code 3; said 1 time(s)
     ");
+}
+
+/// Runs a test with a file system of its own, two mebibytes small, that nobody else sees.
+fn on_a_small_disk(test: impl FnOnce(&Path) + Send + 'static) {
+    if !nix::unistd::geteuid().is_root() {
+        // Only root can mount one.
+        return;
+    }
+    let place = tempfile::tempdir().unwrap();
+    let done = std::thread::spawn(move || {
+        use nix::mount::{MsFlags, mount};
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).unwrap();
+        mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>).unwrap();
+        mount(Some("tmpfs"), place.path(), Some("tmpfs"), MsFlags::empty(), Some("size=2m")).unwrap();
+        test(place.path());
+    });
+    done.join().unwrap();
+}
+
+const FLOOD_BYTES: usize = 3_000_000;
+const FLOOD: &str = "head -c 3000000 /dev/zero | tr '\\0' x; ";
+
+#[test]
+fn a_full_disk_keeps_no_ending_from_being_written_down() {
+    on_a_small_disk(|place| {
+        let run = Run::below(place, &format!("{FLOOD} exit 6"));
+        let _supervisor = run.supervise(&[]);
+        assert_eq!(run.ending().cause, Cause::Exited { code: 6 });
+        assert!(run.log().len() < FLOOD_BYTES);
+    });
+}
+
+#[test]
+fn what_a_full_disk_dropped_is_counted_in_the_log_once_there_is_room() {
+    on_a_small_disk(|place| {
+        let ballast = place.join("ballast");
+        // More than the pipe between child and supervisor can hold back.
+        fs::write(&ballast, vec![0; 1_200_000]).unwrap();
+        let run =
+            Run::below(place, &format!("{FLOOD} : > /output/mark; while [ ! -e /cache/go ]; do sleep 0.02; done; echo after; exit 6"));
+        let _supervisor = run.supervise(&[]);
+        until("the flood is over", || run.dir().output().join("mark").exists());
+        fs::remove_file(ballast).unwrap();
+        fs::write(run.dir().cache().join("go"), "").unwrap();
+        assert_eq!(run.ending().cause, Cause::Exited { code: 6 });
+        let log = run.log();
+        let kept = log.bytes().filter(|byte| *byte == b'x').count();
+        let counted = log.split("[trainmaster: ").skip(1).map(|rest| rest.split(' ').next().unwrap().parse::<usize>().unwrap());
+        assert_eq!(kept + counted.sum::<usize>(), FLOOD_BYTES);
+        assert!(log.contains("bytes dropped: no space left on the disk]\n") && log.ends_with("after\n"), "{}", &log[log.len() - 200..]);
+        let index = fs::read(run.dir().index()).unwrap();
+        assert_eq!(pieces(&index).last().unwrap().end(), log.len() as u64);
+    });
 }
