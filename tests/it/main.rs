@@ -8,6 +8,7 @@ mod explain;
 mod far_away;
 mod house;
 mod local_engine;
+mod local_nodes;
 mod logs;
 mod restart;
 mod run;
