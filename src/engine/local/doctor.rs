@@ -34,14 +34,9 @@ pub struct Check {
     pub hint: Option<String>,
 }
 
-/// Looks this machine over. The trial run takes place below `data` if that is there, because what a
-/// file system can do differs from place to place.
-pub fn doctor(data: &Path) -> Vec<Check> {
-    let exe = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
-    look_over(data, &exe)
-}
-
-pub(super) fn look_over(data: &Path, exe: &Path) -> Vec<Check> {
+/// Looks this machine over, with `exe` as the supervisor. The trial run takes place below `data` if that
+/// is there, because what a file system can do differs from place to place.
+pub fn doctor(data: &Path, exe: &Path) -> Vec<Check> {
     let base = if data.is_dir() { data.to_owned() } else { std::env::temp_dir() };
     let trial = Trial { data: base.join(format!(".doctor-{}", std::process::id())), exe: exe.to_owned() };
     let mut checks = trial.checks();

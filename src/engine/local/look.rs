@@ -60,6 +60,11 @@ impl House {
 
     /// The supervisor is dead. Nothing may live of what it has left, and only then is it said.
     fn look_after(&self, dir: &RunDir, record: &SupervisorRecord) -> io::Result<Phase> {
+        if let Record::Whole(ending) = read::<Ending>(&dir.exit_part())? {
+            // It wrote down how the run ended, after everyone was gone, and died before it could say so.
+            fs::rename(dir.exit_part(), dir.exit())?;
+            return Ok(Phase::Ended(ending));
+        }
         if record.identity.of_another_boot() {
             return Ok(vanished("the node rebooted (its boot id differs)"));
         }

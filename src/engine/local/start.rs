@@ -5,7 +5,7 @@ use std::{
     io::{self, Write},
     os::unix::{fs::OpenOptionsExt, process::CommandExt},
     path::Path,
-    process::{Command, Stdio},
+    process::Command,
 };
 
 use model::{ids::NodeName, ids::RunKey};
@@ -15,7 +15,7 @@ use crate::{
     crash,
     engine::{EngineError, Start},
     rundir::{RunDir, live_marker, private_dir},
-    supervisor::lock::Lock,
+    supervisor::{Nursery, lock::Lock},
 };
 
 /// Everything a supervisor will find in its directory.
@@ -61,22 +61,49 @@ impl House {
         put(&dir.server(), letter.server_url.as_bytes())
     }
 
-    /// The supervisor leaves our session by itself. Until then it has at least its own process group, so
-    /// that a Ctrl-C meant for the server passes it by.
+    /// A nursery closes when it has had nothing to do; then the next one is opened.
     fn spawn(&self, dir: &RunDir) -> io::Result<()> {
-        const INHERITED: [&str; 6] = ["PATH", "HOME", "USER", "LANG", "LD_LIBRARY_PATH", "TRAINMASTER_CRASH_AT"];
-        let mut command = Command::new(&self.config.exe);
-        command.arg("supervise").arg("--dir").arg(dir.path()).env_clear();
-        command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        let child = command.spawn()?;
-        lock(&self.supervisors).push(child);
-        Ok(())
+        const TRIES_MAX: usize = 3;
+        let mut held = lock(&self.nursery);
+        let mut last = Err(io::Error::other("no nursery stays open"));
+        for _ in 0..TRIES_MAX {
+            let nursery = match held.take() {
+                Some(nursery) => nursery,
+                None => Nursery::open(self.supervise())?,
+            };
+            last = nursery.raise(dir.path());
+            match &last {
+                Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => self.retire(nursery),
+                Ok(()) | Err(_) => {
+                    *held = Some(nursery);
+                    break;
+                }
+            }
+        }
+        last
     }
 
-    /// Supervisors that have ended are counted, so that none stays as a zombie.
+    /// Supervisors leave our session by themselves. Until then they have at least their own process group,
+    /// so that a Ctrl-C meant for the server passes them by.
+    fn supervise(&self) -> Command {
+        const INHERITED: [&str; 6] = ["PATH", "HOME", "USER", "LANG", "LD_LIBRARY_PATH", "TRAINMASTER_CRASH_AT"];
+        let mut command = Command::new(&self.config.exe);
+        command.arg("supervise").env_clear().process_group(0);
+        command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        command
+    }
+
+    fn retire(&self, nursery: Nursery) {
+        lock(&self.retired).push(nursery);
+    }
+
+    /// Nurseries that have closed are counted, so that none stays as a zombie.
     pub fn reap(&self) {
-        lock(&self.supervisors).retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        let mut held = lock(&self.nursery);
+        if held.as_mut().is_some_and(Nursery::is_over) {
+            *held = None;
+        }
+        lock(&self.retired).retain_mut(|nursery| !nursery.is_over());
     }
 }
 
