@@ -138,8 +138,8 @@ impl Engine for LocalEngine {
     }
 
     fn start<'a>(&'a self, start: Start<'a>) -> Answer<'a, ()> {
-        let (house, letter) = (self.house.clone(), start::Letter::of(&start));
-        aside(move || house.start(&letter?))
+        let (house, letter) = (self.house.clone(), start::letter(&start));
+        aside(move || house.start(&letter))
     }
 
     fn stop<'a>(&'a self, run: &'a RunKey) -> Answer<'a, ()> {

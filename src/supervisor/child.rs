@@ -52,7 +52,7 @@ impl Paths {
         Self {
             input: order.input.as_ref().map_or_else(|| dir.root(), PathBuf::from),
             output: dir.output(),
-            code: order.code.as_ref().map_or_else(|| dir.code_upper(), PathBuf::from),
+            code: order.code.as_ref().map_or_else(|| dir.tmp(), PathBuf::from),
             cache: dir.cache(),
             tmp: dir.tmp(),
         }

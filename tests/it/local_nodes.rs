@@ -15,7 +15,7 @@ use trainmaster::{
         local::{Local, LocalEngine, doctor},
     },
     rundir::{RunDir, live_marker},
-    supervisor::exit,
+    supervisor::{exit, letter::Letter},
 };
 
 use crate::house::{binary, until_some};
@@ -111,9 +111,8 @@ async fn a_run_that_was_given_up_before_it_was_taken_up_never_starts() {
         // As if the server had died just before it started a supervisor.
         let dir = RunDir::new(home.path(), &order.run);
         fs::create_dir_all(dir.path()).unwrap();
-        fs::write(dir.order(), serde_json::to_vec(&order).unwrap()).unwrap();
-        fs::write(dir.token(), "none").unwrap();
-        fs::write(dir.server(), "http://127.0.0.1:9").unwrap();
+        let letter = Letter { order: order.clone(), token: "none".into(), server: "http://127.0.0.1:9".into() };
+        fs::write(dir.letter(), serde_json::to_vec(&letter).unwrap()).unwrap();
         fs::write(live_marker(home.path(), &order.run), "").unwrap();
         assert_eq!(phase(&engine, &order).await, Phase::NotTaken);
 
@@ -124,7 +123,7 @@ async fn a_run_that_was_given_up_before_it_was_taken_up_never_starts() {
         assert_eq!(exit::read(&dir).unwrap().unwrap().cause, Cause::Stopped { killed: false });
         late.kill().unwrap();
         late.wait().unwrap();
-        assert_eq!((dir.log().exists(), dir.child().exists()), (false, false));
+        assert_eq!((dir.log().exists(), dir.supervisor().exists()), (false, false));
     }
 }
 

@@ -23,7 +23,7 @@ use trainmaster::{
         local::{Local, LocalEngine},
     },
     rundir::{RunDir, live_marker},
-    supervisor::{ChildRecord, exit},
+    supervisor::{ChildRecord, exit, letter::Letter, record::read_line},
 };
 
 use crate::house::{binary, until, until_some};
@@ -66,9 +66,8 @@ impl Run {
     fn prepare(&self) -> RunDir {
         let dir = self.dir();
         fs::create_dir_all(dir.path()).unwrap();
-        fs::write(dir.order(), serde_json::to_vec(&self.order).unwrap()).unwrap();
-        fs::write(dir.token(), "none").unwrap();
-        fs::write(dir.server(), "http://127.0.0.1:9").unwrap();
+        let letter = Letter { order: self.order.clone(), token: "none".into(), server: "http://127.0.0.1:9".into() };
+        fs::write(dir.letter(), serde_json::to_vec(&letter).unwrap()).unwrap();
         dir
     }
 
@@ -107,7 +106,7 @@ impl Run {
     }
 
     fn missing(&self) -> Vec<String> {
-        serde_json::from_slice::<ChildRecord>(&fs::read(self.dir().child()).unwrap()).unwrap().missing
+        read_line::<ChildRecord>(&self.dir().supervisor(), 1).unwrap().whole().unwrap().missing
     }
 }
 
