@@ -20,7 +20,7 @@ use super::{
     guard::OwnRun,
 };
 use crate::{
-    control::{self, now_ms},
+    control,
     error::Error,
     rundir::RunDir,
     store::{Sql, Written, jobs, runs},
@@ -47,15 +47,8 @@ pub async fn report(State(app): AppState, OwnRun(run): OwnRun, Body(body): Body)
     let report: Report =
         serde_json::from_slice(&body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })?;
     crate::crash::point("finish.notified-before-commit");
-    let job = run.job;
-    let written = app
-        .store
-        .write(move |sql| match &report {
-            Report::Started { at_ms, pid, missing } => runs::started(sql, &run, *at_ms, *pid, missing),
-            Report::Ended { ending } => runs::ended(sql, &run, ending, now_ms()),
-        })
-        .await?;
-    app.nudge.job(job);
+    let (written, moved) = app.store.write(move |sql| control::take_report(sql, &run, &report)).await?;
+    app.nudge.after(moved);
     match written {
         Written::Yes => Ok(StatusCode::NO_CONTENT),
         Written::Stale => Err(Error::StaleRun),

@@ -3,12 +3,11 @@
 //! was seen. It keeps nothing in memory that a restart would miss.
 
 use std::{
-    collections::BTreeSet,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
-use model::ids::JobId;
+use model::{ids::JobId, job::JobState};
 use tokio::sync::Notify;
 
 use crate::{
@@ -29,6 +28,7 @@ mod sweeping;
 pub use board::Board;
 pub use placing::held;
 pub use running::order;
+pub use settling::take_report;
 
 /// How often everything is looked at, whether or not someone nudged.
 const SWEEP_EVERY: Duration = Duration::from_millis(500);
@@ -57,22 +57,34 @@ struct Nudged {
 /// What the next turn should look at besides the queue.
 #[derive(Default)]
 struct Asked {
-    jobs: BTreeSet<JobId>,
     reconcile: bool,
     nodes: bool,
     sweep: bool,
 }
 
 impl Nudge {
-    /// The queue changed.
+    /// The queue changed, or something became free.
     pub fn queue(&self) {
         self.0.bell.notify_one();
     }
 
-    /// Something about this job's runs changed.
-    pub fn job(&self, job: JobId) {
-        self.asked().jobs.insert(job);
-        self.0.bell.notify_one();
+    /// A report was taken, and a job went there, or nowhere.
+    pub fn after(&self, moved: Option<JobState>) {
+        match moved {
+            // It has tasks to stop.
+            Some(JobState::Finishing) => self.runs(),
+            Some(
+                JobState::Queued
+                | JobState::Starting
+                | JobState::Running
+                | JobState::Stopping
+                | JobState::Unknown
+                | JobState::Succeeded
+                | JobState::Failed
+                | JobState::Stopped,
+            )
+            | None => self.queue(),
+        }
     }
 
     /// What should run changed: compare it with what does.
@@ -127,8 +139,11 @@ impl Control {
                 if everything || asked.reconcile {
                     running::turn(&self, &mut sight).await?;
                 }
-                settling::turn(&self, if everything { None } else { Some(asked.jobs) }).await?;
-                placing::turn(&self, everything).await?;
+                if everything {
+                    settling::turn(&self).await?;
+                }
+                let look = if everything { placing::Look::Far } else { placing::Look::Near };
+                placing::turn(&self, look).await?;
                 if everything || asked.sweep {
                     sweeping::turn(&self).await?;
                 }

@@ -15,8 +15,22 @@ use crate::store::{
     runs::{self, NewRun, Run},
 };
 
-/// How far down the queue one turn looks.
-const LOOK_MAX: u32 = 100;
+/// How far down the queue a turn looks. After a nudge only the front matters; every sweep looks further,
+/// for jobs that fit beside those before them, and stores why the others wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    Near,
+    Far,
+}
+
+impl Look {
+    fn jobs_max(self) -> u32 {
+        match self {
+            Look::Near => 10,
+            Look::Far => 200,
+        }
+    }
+}
 
 /// What one turn decides from.
 struct Scene {
@@ -25,10 +39,9 @@ struct Scene {
     held: Vec<Held>,
 }
 
-/// `write_reasons` also stores why the others wait; it is asked for on sweeps, not on every nudge.
-pub async fn turn(control: &Control, write_reasons: bool) -> anyhow::Result<()> {
-    let scene = control.store.read(read_scene).await?;
-    if scene.queue.is_empty() {
+pub async fn turn(control: &Control, look: Look) -> anyhow::Result<()> {
+    let scene = control.store.read(move |sql| read_scene(sql, look)).await?;
+    if scene.queue.is_empty() || (look == Look::Near && !anything_is_free(control, &scene.live)) {
         return Ok(());
     }
     let decisions = place(&scene.queue, &control.board.for_placing(), &scene.held, now_ms());
@@ -40,14 +53,20 @@ pub async fn turn(control: &Control, write_reasons: bool) -> anyhow::Result<()> 
             What::Wait(reason) => reasons.push((decision.job, reason)),
         }
     }
-    if write_reasons {
+    if look == Look::Far {
         store_reasons(control, reasons).await?;
     }
     Ok(())
 }
 
-fn read_scene(sql: &Sql<'_>) -> Result<Scene, StoreError> {
-    let queue = jobs::queued(sql, LOOK_MAX)?;
+/// Every task needs some CPU, so where there is none there is nothing to decide.
+fn anything_is_free(control: &Control, live: &[Run]) -> bool {
+    let held = |name: &NodeName| live.iter().filter(|run| run.node == *name).map(|run| run.amount.cpus_milli).sum::<u64>();
+    control.board.nodes().iter().any(|node| node.open && node.capacity.cpus_milli > held(&node.name))
+}
+
+fn read_scene(sql: &Sql<'_>, look: Look) -> Result<Scene, StoreError> {
+    let queue = jobs::queued(sql, look.jobs_max())?;
     if queue.is_empty() {
         return Ok(Scene { queue, live: Vec::new(), held: Vec::new() });
     }

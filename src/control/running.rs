@@ -8,13 +8,13 @@ use std::{
 use model::{
     ids::{JobId, RunKey},
     job::{JobEvent, JobState, next},
-    order::{Limits, RunOrder},
+    order::{Limits, Report, RunOrder},
     reconcile::{Action, Wanted, decide},
     rendezvous::{self, Place},
     task::{Cause, Ending, Whose},
 };
 
-use super::{Control, now_ms, readable};
+use super::{Control, now_ms, readable, take_report};
 use crate::{
     engine::{EngineError, Start},
     store::{
@@ -136,9 +136,8 @@ fn tried(what: &str, run: &RunKey, done: Result<(), EngineError>) {
 
 /// Writes an ending down. The run leaves the engine's list only on a later turn, when the record is durable.
 async fn record(control: &Control, run: RunKey, ending: Ending) -> anyhow::Result<()> {
-    let job = run.job;
-    let _stale_is_fine = control.store.write(move |sql| runs::ended(sql, &run, &ending, now_ms())).await?;
-    control.nudge.job(job);
+    let (_, moved) = control.store.write(move |sql| take_report(sql, &run, &Report::Ended { ending })).await?;
+    control.nudge.after(moved);
     Ok(())
 }
 

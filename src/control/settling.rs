@@ -1,11 +1,13 @@
 //! Settling: what the runs that changed mean for their job.
-
-use std::collections::BTreeSet;
+//!
+//! A report is settled in the same transaction that writes it down, so a job never stands in the
+//! database between an ending and what follows from it. The sweep settles the rest.
 
 use model::{
-    ids::JobId,
+    ids::RunKey,
     job::{JobEvent, JobState, next},
     judge::{Case, Judgement, RunFacts, judge},
+    order::Report,
 };
 
 use super::{Control, now_ms, readable};
@@ -15,37 +17,33 @@ use crate::store::{
     runs::{self, Run},
 };
 
-/// Judges the given jobs, or all that are placed and not over.
-pub async fn turn(control: &Control, only: Option<BTreeSet<JobId>>) -> anyhow::Result<()> {
-    if only.as_ref().is_some_and(BTreeSet::is_empty) {
-        return Ok(());
-    }
-    let moved = control.store.write(move |sql| settle(sql, only)).await?;
-    // A decided job has tasks to stop, and one that is over frees what it held.
-    if moved.contains(&JobState::Finishing) {
+/// Judges every job that is placed and not over.
+pub async fn turn(control: &Control) -> anyhow::Result<()> {
+    let moved = control.store.write(|sql| jobs::unfinished(sql)?.iter().map(|job| settle(sql, job)).collect::<Result<Vec<_>, _>>()).await?;
+    // A decided job has tasks to stop.
+    if moved.contains(&Some(JobState::Finishing)) {
         control.nudge.runs();
     }
     Ok(())
 }
 
-fn settle(sql: &Sql<'_>, only: Option<BTreeSet<JobId>>) -> Result<Vec<JobState>, StoreError> {
-    let mut moved = Vec::new();
-    for job in candidates(sql, only)? {
-        let attempt = runs::of_attempt(sql, job.id, job.attempt)?;
-        if let Some(judgement) = judged(&job, &attempt)
-            && let Ok(to) = next(job.state, judgement.event)
-            && advance(sql, &job, to, judgement)? == Written::Yes
-        {
-            moved.push(to);
-        }
-    }
-    Ok(moved)
+/// Writes down what a supervisor says, and what follows for its job. Answers where the job went, if it moved.
+pub fn take_report(sql: &Sql<'_>, run: &RunKey, report: &Report) -> Result<(Written, Option<JobState>), StoreError> {
+    let written = match report {
+        Report::Started { at_ms, pid, missing } => runs::started(sql, run, *at_ms, *pid, missing)?,
+        Report::Ended { ending } => runs::ended(sql, run, ending, now_ms())?,
+    };
+    let job = readable(sql, run.job)?.filter(|job| !job.state.is_over() && job.state != JobState::Queued);
+    let moved = job.map(|job| settle(sql, &job)).transpose()?.flatten();
+    Ok((written, moved))
 }
 
-fn candidates(sql: &Sql<'_>, only: Option<BTreeSet<JobId>>) -> Result<Vec<Job>, StoreError> {
-    let Some(ids) = only else { return jobs::unfinished(sql) };
-    let found: Result<Vec<_>, _> = ids.into_iter().map(|id| readable(sql, id)).collect();
-    Ok(found?.into_iter().flatten().filter(|job| !job.state.is_over() && job.state != JobState::Queued).collect())
+fn settle(sql: &Sql<'_>, job: &Job) -> Result<Option<JobState>, StoreError> {
+    let attempt = runs::of_attempt(sql, job.id, job.attempt)?;
+    let Some(judgement) = judged(job, &attempt) else { return Ok(None) };
+    let Ok(to) = next(job.state, judgement.event) else { return Ok(None) };
+    let written = advance(sql, job, to, judgement)?;
+    Ok((written == Written::Yes).then_some(to))
 }
 
 /// While one of its runs cannot be read, nothing is concluded from the others: that one may still live.
