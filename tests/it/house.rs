@@ -258,7 +258,8 @@ impl House {
     fn records(&self) -> Vec<SupervisorRecord> {
         let below = |dir: PathBuf| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
         let runs = below(self.data().join("runs")).flat_map(below);
-        runs.filter_map(|run| serde_json::from_slice(&std::fs::read(run.join("supervisor.json")).ok()?).ok()).collect()
+        let record = |run: PathBuf| serde_json::from_str(std::fs::read_to_string(run.join("supervisor.json")).ok()?.lines().next()?).ok();
+        runs.filter_map(record).collect()
     }
 
     /// The supervisors of this house that live.

@@ -19,6 +19,6 @@ mod relay;
 mod restart;
 mod run;
 mod stop;
-mod tcp_only;
 mod supervisor;
+mod tcp_only;
 mod tidy;

@@ -62,7 +62,7 @@ fn a_run_that_cannot_be_stopped_yet_holds_nobody_up() {
     let dir = RunDir::new(&house.data(), &stuck);
     std::fs::create_dir_all(dir.path()).unwrap();
     // As a supervisor that was frozen before it could say who it is.
-    let lock = Lock::take(&dir.lock()).unwrap().unwrap();
+    let lock = Lock::take(&dir.letter()).unwrap().unwrap();
     let marker = live_marker(&house.data(), &stuck);
     std::fs::write(&marker, "").unwrap();
     let job = house.submit_line("other", "sleep 600");

@@ -36,7 +36,7 @@ fn place(house: &House, role: serde_json::Value) -> Placed {
     let run: RunKey = format!("{job}:main-0:1").parse().unwrap();
     let dir = RunDir::new(&house.data(), &run);
     fs::create_dir_all(dir.path()).unwrap();
-    let lock = Lock::take(&dir.lock()).unwrap().expect("nobody else knows the run yet");
+    let lock = Lock::take(&dir.letter()).unwrap().expect("nobody else knows the run yet");
     fs::write(live_marker(&house.data(), &run), "").unwrap();
     house.call(Call::post(&format!("/api/v1/jobs/{hog}/stop"), "")).unwrap();
     house.wait_for(&job, "starting");
