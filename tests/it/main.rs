@@ -6,6 +6,7 @@ mod api;
 mod bad_input;
 mod crash_points;
 mod delete;
+mod disk;
 mod document;
 mod explain;
 mod far_away;

@@ -8,11 +8,11 @@ use std::{
     process::Command,
 };
 
-use super::{House, lock};
+use super::{House, lock, room};
 use crate::{
     crash,
     engine::{EngineError, Start},
-    rundir::{RunDir, live_marker, private_dir},
+    rundir::{RunDir, live_marker, private_dir, runs_dir},
     supervisor::{Nursery, letter::Letter, lock::Lock},
 };
 
@@ -30,6 +30,9 @@ impl House {
         if is_taken_up(&dir).map_err(|error| trouble(dir.path(), &error))? {
             return Ok(());
         }
+        if let Some(why) = room::lacking(&runs_dir(&self.config.data)) {
+            return Err(EngineError::Away(why));
+        }
         self.write(&dir, letter).map_err(|error| trouble(dir.path(), &error))?;
         crash::point("start.before-spawn");
         self.spawn(&dir).map_err(|error| trouble(&self.config.exe, &error))
@@ -45,9 +48,12 @@ impl House {
         if Letter::read(&dir.letter())?.is_none() {
             put(&dir.letter(), &serde_json::to_vec(letter)?)?;
         }
-        match fs::hard_link(dir.letter(), live_marker(&self.config.data, &letter.order.run)) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            _ => Ok(()),
+        let marker = live_marker(&self.config.data, &letter.order.run);
+        match fs::hard_link(dir.letter(), &marker) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            // The runs may lie on a disk of their own, or on one that knows no second names.
+            Err(_) => put(&marker, b""),
         }
     }
 
