@@ -60,6 +60,8 @@ pub enum Error {
     DiskFull,
     #[error("the database is busy")]
     Busy,
+    #[error("{0} cannot be read from the database and was set aside; nothing is done to it")]
+    SetAside(String),
     #[error("{0}")]
     Internal(String),
 }
@@ -102,6 +104,9 @@ impl Error {
             Error::WrongOffset { .. } => (S::CONFLICT, "wrong_offset", None),
             Error::DiskFull => (S::INSUFFICIENT_STORAGE, "disk_full", hint("free some space and try again; running tasks go on")),
             Error::Busy => (S::SERVICE_UNAVAILABLE, "busy", hint("try again in a moment")),
+            Error::SetAside(_) => {
+                (S::INTERNAL_SERVER_ERROR, "set_aside", hint("`trainmaster doctor` lists what was set aside; the rest goes on"))
+            }
             Error::Internal(_) => (S::INTERNAL_SERVER_ERROR, "internal", hint("the server's own log says more")),
         }
     }
@@ -126,7 +131,7 @@ impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let (status, code, hint) = self.face();
         let mut message = self.to_string();
-        if status == StatusCode::INTERNAL_SERVER_ERROR {
+        if let Error::Internal(_) = self {
             // The one place an API failure is logged; a caller's own mistake is not our log line.
             tracing::error!(code, "request failed: {message}");
             message = "something went wrong on our side".into();
@@ -145,9 +150,8 @@ impl From<StoreError> for Error {
         match error {
             StoreError::Busy => Error::Busy,
             StoreError::Full => Error::DiskFull,
-            StoreError::Broken(_) | StoreError::Sql(_) | StoreError::Unreadable { .. } | StoreError::Panicked => {
-                Error::Internal(error.to_string())
-            }
+            StoreError::Unreadable { what } => Error::SetAside(what),
+            StoreError::Broken(_) | StoreError::Sql(_) | StoreError::Panicked => Error::Internal(error.to_string()),
         }
     }
 }

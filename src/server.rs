@@ -24,7 +24,7 @@ use crate::{
         local::{Local, LocalEngine},
     },
     run_token::{RunSecret, write_private},
-    store::{Store, tokens},
+    store::{Store, StoreError, tokens},
 };
 
 /// Room for people and streams; far below the usual limit of open files.
@@ -95,8 +95,11 @@ async fn ensure_admin(store: &Store, data: &Path) -> anyhow::Result<()> {
     let path = data.join("admin-token");
     if let Ok(token) = std::fs::read_to_string(&path) {
         let hash = api::token_hash(token.trim());
-        if store.read(move |sql| tokens::find(sql, &hash, now_ms())).await?.is_some() {
-            return Ok(());
+        match store.read(move |sql| tokens::find(sql, &hash, now_ms())).await {
+            Ok(Some(_)) => return Ok(()),
+            // A token that cannot be read opens no door, so it is replaced like one that is gone.
+            Ok(None) | Err(StoreError::Unreadable { .. }) => {}
+            Err(error) => return Err(error.into()),
         }
     }
     let token = fresh_token()?;

@@ -1,7 +1,7 @@
 //! Running: what should run against what does.
 
 use std::{
-    collections::{BTreeMap, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     time::{Duration, Instant},
 };
 
@@ -45,7 +45,8 @@ pub async fn turn(control: &Control, sight: &mut Sight) -> anyhow::Result<()> {
     if std::mem::take(&mut sight.lost) {
         move_unfinished(control, JobEvent::SeenAgain, "the engine answers again".into()).await?;
     }
-    let (wanted, untouchable) = control.store.read(read_wanted).await?;
+    let keys: Vec<RunKey> = seen.iter().map(|it| it.run.clone()).collect();
+    let (wanted, untouchable) = control.store.read(move |sql| read_wanted(sql, &keys)).await?;
     seen.retain(|it| !untouchable.contains(&it.run));
     for action in decide(&wanted, &seen) {
         apply(control, action).await?;
@@ -80,9 +81,9 @@ fn refused(job: &Job, event: JobEvent) -> model::job::Refused {
 }
 
 /// What should run, and what is not to be touched because the database cannot say.
-fn read_wanted(sql: &Sql<'_>) -> Result<(Vec<Wanted>, Vec<RunKey>), StoreError> {
+fn read_wanted(sql: &Sql<'_>, seen: &[RunKey]) -> Result<(Vec<Wanted>, BTreeSet<RunKey>), StoreError> {
     let mut states: BTreeMap<JobId, Option<JobState>> = BTreeMap::new();
-    let (mut wanted, mut untouchable) = (Vec::new(), quarantine::runs_set_aside(sql)?);
+    let (mut wanted, mut untouchable) = (Vec::new(), BTreeSet::new());
     for run in runs::live(sql)? {
         let id = run.run.job;
         let state = match states.entry(id) {
@@ -91,7 +92,15 @@ fn read_wanted(sql: &Sql<'_>) -> Result<(Vec<Wanted>, Vec<RunKey>), StoreError> 
         };
         match state {
             Some(state) => wanted.push(Wanted { run: run.run, stop: should_stop(state) }),
-            None => untouchable.push(run.run),
+            None => _ = untouchable.insert(run.run),
+        }
+    }
+    // Asked only now: the look at the live runs has just met those that cannot be read.
+    untouchable.extend(quarantine::runs_set_aside(sql)?);
+    let known: BTreeSet<&RunKey> = wanted.iter().map(|it| &it.run).collect();
+    for run in seen.iter().filter(|run| !known.contains(run)) {
+        if runs::is_lost(sql, run)? {
+            untouchable.insert(run.clone());
         }
     }
     Ok((wanted, untouchable))
@@ -109,13 +118,20 @@ async fn apply(control: &Control, action: Action) -> anyhow::Result<()> {
     let never_ran = |cause| Ending { cause, started_at_ms: None, ended_at_ms: at_ms, peak_memory_bytes: None, cpu_ms: None };
     match action {
         Action::Start(run) => start_again(control, run).await?,
-        Action::Stop(run) => control.engine.stop(&run).await?,
+        Action::Stop(run) => tried("stop", &run, control.engine.stop(&run).await),
         Action::Record(run, ending) => record(control, run, ending).await?,
         Action::GiveUp(run, why) => record(control, run, never_ran(Cause::Unknown { why })).await?,
         Action::NeverStarted(run) => record(control, run, never_ran(Cause::Stopped { killed: false })).await?,
-        Action::Remove(run) => control.engine.remove(&run).await?,
+        Action::Remove(run) => tried("remove", &run, control.engine.remove(&run).await),
     }
     Ok(())
+}
+
+/// A run that the engine has trouble with holds nobody else up; it comes out of the next turn's comparison again.
+fn tried(what: &str, run: &RunKey, done: Result<(), EngineError>) {
+    if let Err(error) = done {
+        tracing::warn!(%run, "could not {what} it, will try again: {error}");
+    }
 }
 
 /// Writes an ending down. The run leaves the engine's list only on a later turn, when the record is durable.

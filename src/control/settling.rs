@@ -46,7 +46,11 @@ fn settle(sql: &Sql<'_>, job: &Job) -> Result<Option<JobState>, StoreError> {
     Ok((written == Written::Yes).then_some(to))
 }
 
+/// While one of its runs cannot be read, nothing is concluded from the others: that one may still live.
 fn judged(job: &Job, attempt: &[Run]) -> Option<Judgement> {
+    if attempt.len() < job.plan.task_count() as usize {
+        return None;
+    }
     let facts: Vec<RunFacts> = attempt
         .iter()
         .map(|run| RunFacts { task: run.run.task.clone(), state: run.state, ending: run.ending.clone(), end_order: run.end_order })

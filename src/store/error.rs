@@ -58,7 +58,7 @@ pub enum OpenError {
     ReadOnly(PathBuf),
     #[error("{}: {what}", .path.display())]
     Io { path: PathBuf, what: String },
-    #[error("the database could not be opened: {0}")]
+    #[error("the database could not be opened")]
     Store(#[from] StoreError),
 }
 

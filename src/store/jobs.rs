@@ -201,7 +201,7 @@ fn read(row: &Row<'_>) -> Result<Job, StoreError> {
         attempt: row.number("attempt")?,
         used: Used { for_user: row.number("used_for_user")?, for_platform: row.number("used_for_platform")? },
         plan,
-        spec: row.text("spec")?,
+        spec: row.json_text("spec")?,
         reason: row.text("reason")?,
         created_at_ms: row.number("created_at_ms")?,
         queued_at_ms: row.number("queued_at_ms")?,

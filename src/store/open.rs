@@ -99,7 +99,26 @@ fn look(path: &Path, known: u32) -> Result<(), OpenError> {
     }
     // The header of the file may be older than what waits in the write-ahead log.
     let found = migrate::version(&connection)?;
-    if found > known { Err(OpenError::Newer { path: path.to_owned(), found, known }) } else { Ok(()) }
+    if found > known {
+        return Err(OpenError::Newer { path: path.to_owned(), found, known });
+    }
+    let counts = found == 0 || counters_make_sense(&connection);
+    let what = "its own counters (table `meta`) make no sense".to_owned();
+    if counts { Ok(()) } else { Err(OpenError::Corrupt { path: path.to_owned(), what }) }
+}
+
+/// Every write needs the two counters, so a server without them would be one that only refuses.
+fn counters_make_sense(connection: &Connection) -> bool {
+    const LEAP_MAX: i64 = 1 << 32;
+    let counter = |name: &str| -> Option<i64> {
+        let value = connection.query_row("SELECT value FROM meta WHERE name = ?1", [name], |row| row.get(0)).ok();
+        value.filter(|value| (0..i64::MAX - LEAP_MAX).contains(value))
+    };
+    let taken = |after: i64| -> Option<bool> {
+        let question = "SELECT EXISTS (SELECT 1 FROM event WHERE seq > ?1 AND seq <= ?2)";
+        connection.query_row(question, [after, after + LEAP_MAX], |row| row.get(0)).ok()
+    };
+    counter("owner_epoch").is_some() && counter("event_seq").and_then(taken) == Some(false)
 }
 
 /// What can be told without SQLite, and so without leaving even a lock file behind.
@@ -283,6 +302,17 @@ mod tests {
             }
         }
         assert!(refused > 0 && survived > 0, "{refused} refused, {survived} survived: the dice are loaded");
+    }
+
+    #[tokio::test]
+    async fn a_database_whose_own_counters_are_damaged_is_refused() {
+        for harm in ["value = 'nonsense'", "value = -1", "value = 9223372036854775807", "value = 7", "name = 'x' || name"] {
+            let said = said_after(|place, _| _ = place.change_by_hand(&format!("UPDATE meta SET {harm}"))).await;
+            assert!(
+                said.starts_with("DATA/store.db is damaged: its own counters (table `meta`) make no sense. Put a backup"),
+                "{harm}: {said}"
+            );
+        }
     }
 
     #[tokio::test]

@@ -187,7 +187,7 @@ pub(super) fn write_waiting(sql: &Sql<'_>) -> Result<usize, StoreError> {
 
 /// Looks again at everything that was set aside, and forgets what has been mended or is gone.
 pub(super) fn look_again(sql: &Sql<'_>) -> Result<(), StoreError> {
-    let all = sql.query("SELECT kind, key FROM quarantine", &[], |row| Ok((row.text("kind")?, row.text("key")?)))?;
+    let all = sql.query("SELECT kind, key FROM quarantine", &[], |row| Ok((row.shown_whole("kind"), row.shown_whole("key"))))?;
     for (kind, key) in all {
         if !still_unreadable(sql, &kind, &key)? {
             sql.execute("DELETE FROM quarantine WHERE kind = $1 AND key = $2", &[kind.into(), key.into()])?;
@@ -205,9 +205,9 @@ fn still_unreadable(sql: &Sql<'_>, kind: &str, key: &str) -> Result<bool, StoreE
         },
         Kind::Run => match key.parse() {
             Ok(run) => runs::get(sql, &run).map(|_| ()),
-            Err(_) => return Ok(true),
+            Err(_) => return Ok(false),
         },
-        // These are met again soon enough if they still matter.
+        // These are met again soon enough if they still matter, and so are runs whose very name is unreadable.
         Kind::Event | Kind::Token | Kind::SubmitKey | Kind::Leftover => Ok(()),
     };
     match read {

@@ -70,6 +70,13 @@ pub fn get(sql: &Sql<'_>, run: &RunKey) -> Result<Option<Run>, StoreError> {
     sql.first_sound(Kind::Run, &format!("SELECT {COLUMNS} FROM run WHERE {THIS_RUN}"), &key(run), read)
 }
 
+/// Whether a run's row is gone from a job that is still there. Rows go only together with their job, so
+/// this one was damaged, and nobody can say any more what should become of the run.
+pub fn is_lost(sql: &Sql<'_>, run: &RunKey) -> Result<bool, StoreError> {
+    let question = format!("SELECT 1 FROM job WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM run WHERE {THIS_RUN})");
+    Ok(sql.first(&question, &key(run), |_| Ok(()))?.is_some())
+}
+
 /// Every run of a job: the newest attempt first, then by role and index.
 pub fn of_job(sql: &Sql<'_>, job: JobId) -> Result<Vec<Run>, StoreError> {
     let question = format!("SELECT {COLUMNS} FROM run WHERE job = $1 ORDER BY attempt DESC, role, task_index");

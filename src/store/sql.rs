@@ -8,7 +8,10 @@ use rusqlite::{
     Connection, ToSql, params_from_iter,
     types::{FromSql, ToSqlOutput, ValueRef},
 };
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{
+    Serialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 
 use super::{StoreError, quarantine::Notes};
 
@@ -189,6 +192,12 @@ impl Row<'_> {
 
     pub fn json<T: DeserializeOwned>(&self, column: &str) -> Result<T, StoreError> {
         serde_json::from_str(&self.text(column)?).map_err(|error| self.unreadable_because(column, &error))
+    }
+
+    /// A text that is JSON and stays as it is.
+    pub fn json_text(&self, column: &str) -> Result<String, StoreError> {
+        self.json::<IgnoredAny>(column)?;
+        self.text(column)
     }
 
     pub fn maybe_json<T: DeserializeOwned>(&self, column: &str) -> Result<Option<T>, StoreError> {

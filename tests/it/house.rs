@@ -8,9 +8,13 @@ use std::{
 };
 
 use serde_json::Value;
-use trainmaster::client::{Call, Client, ClientError};
+use trainmaster::{
+    client::{Call, Client, ClientError},
+    supervisor::{SupervisorRecord, cgroup},
+};
 
 const PATIENCE: Duration = Duration::from_secs(60);
+const TWO_CPUS: [&str; 6] = ["--nodes", "1", "--node-cpus", "2", "--node-memory", "4GiB"];
 
 pub fn binary() -> &'static str {
     env!("CARGO_BIN_EXE_trainmaster")
@@ -18,15 +22,20 @@ pub fn binary() -> &'static str {
 
 pub struct House {
     dir: tempfile::TempDir,
+    data: PathBuf,
     args: Vec<String>,
     env: Vec<(String, String)>,
+    /// 0: any that is free.
+    port: u16,
+    /// Made by whoever dies at the crash point that was asked for.
+    mark: Option<PathBuf>,
     server: Option<Child>,
 }
 
 impl House {
     /// A running server with two CPUs to give out.
     pub fn new() -> Self {
-        Self::with_args(&["--nodes", "1", "--node-cpus", "2", "--node-memory", "4GiB"])
+        Self::with_args(&TWO_CPUS)
     }
 
     pub fn with_args(args: &[&str]) -> Self {
@@ -37,7 +46,33 @@ impl House {
 
     pub fn unopened(args: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        Self { dir, args: args.iter().map(ToString::to_string).collect(), env: Vec::new(), server: None }
+        let (data, args) = (dir.path().join("data"), args.iter().map(ToString::to_string).collect());
+        Self { dir, data, args, env: Vec::new(), port: 0, mark: None, server: None }
+    }
+
+    /// The same with its data somewhere else, such as on a disk of its own.
+    pub fn unopened_at(data: &Path) -> Self {
+        let mut house = Self::unopened(&TWO_CPUS);
+        house.data = data.to_owned();
+        house
+    }
+
+    /// From now on every server of this house has the port of this one.
+    pub fn keep_port(&mut self) {
+        self.port = self.url().rsplit(':').next().unwrap().parse().unwrap();
+    }
+
+    /// Whoever of the next server and its supervisors first comes to this point dies there; nobody after it does.
+    pub fn crash_at(&mut self, point: &str) {
+        let mark = tempfile::Builder::new().prefix("crashed").tempfile_in(self.dir.path()).unwrap().path().to_owned();
+        self.clear_env();
+        self.env("TRAINMASTER_CRASH_AT", &format!("{point}={}", mark.display()));
+        self.mark = Some(mark);
+    }
+
+    /// Whether somebody has died at the point that was asked for.
+    pub fn crashed(&self) -> bool {
+        self.mark.as_ref().is_some_and(|mark| mark.exists())
     }
 
     /// An environment variable for the servers started from now on.
@@ -50,7 +85,7 @@ impl House {
     }
 
     pub fn data(&self) -> PathBuf {
-        self.dir.path().join("data")
+        self.data.clone()
     }
 
     /// A directory for a test's own files, beside the data directory.
@@ -65,7 +100,7 @@ impl House {
         let _ = std::fs::remove_file(self.data().join("server.json"));
         let log = std::fs::OpenOptions::new().create(true).append(true).open(self.dir.path().join("server.log")).unwrap();
         let mut command = Command::new(binary());
-        command.arg("up").arg("--data").arg(self.data()).args(["--listen", "127.0.0.1:0"]).args(&self.args);
+        command.arg("up").arg("--data").arg(self.data()).args(["--listen", &format!("127.0.0.1:{}", self.port)]).args(&self.args);
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log).process_group(0);
         self.server = Some(command.spawn().unwrap());
@@ -92,6 +127,15 @@ impl House {
     pub fn ended(&mut self) -> std::process::ExitStatus {
         let mut server = self.server.take().expect("a server runs");
         until_some("the server ends", || server.try_wait().unwrap())
+    }
+
+    pub fn is_alive(&mut self) -> bool {
+        self.server.as_mut().is_some_and(|server| server.try_wait().unwrap().is_none())
+    }
+
+    pub fn restart(&mut self) {
+        self.kill();
+        self.start();
     }
 
     pub fn server_log(&self) -> String {
@@ -197,9 +241,11 @@ impl Drop for House {
             let _ = server.wait();
         }
         // Tasks outlive their server by design; those of this house end with it.
-        for pid in self.supervisors() {
-            // SAFETY: plain system call.
-            unsafe { libc::kill(pid, libc::SIGKILL) };
+        for record in self.records() {
+            let _ = record.identity.signal(libc::SIGKILL);
+            for group in &record.cgroups {
+                let _ = cgroup::clear_away(group, Duration::from_secs(1));
+            }
         }
         if std::thread::panicking() {
             eprintln!("---- server.log\n{}", self.server_log());
@@ -208,15 +254,22 @@ impl Drop for House {
 }
 
 impl House {
-    /// The supervisors of this house that live: processes whose arguments name this data directory.
+    /// Who ever supervised a run of this house.
+    fn records(&self) -> Vec<SupervisorRecord> {
+        let below = |dir: PathBuf| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        let runs = below(self.data().join("runs")).flat_map(below);
+        let record = |run: PathBuf| serde_json::from_str(std::fs::read_to_string(run.join("supervisor.json")).ok()?.lines().next()?).ok();
+        runs.filter_map(record).collect()
+    }
+
+    /// The supervisors of this house that live.
     pub fn supervisors(&self) -> Vec<i32> {
-        let own = self.data().display().to_string();
-        let is_own = |pid: &i32| {
-            let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            let arguments = String::from_utf8_lossy(&arguments).into_owned();
-            arguments.contains("\0supervise\0") && arguments.contains(&own)
-        };
-        processes().into_iter().filter(is_own).collect()
+        self.records().into_iter().filter(|it| it.identity.alive()).map(|it| it.identity.pid).collect()
+    }
+
+    /// The control groups of this house's runs that are still there.
+    pub fn groups(&self) -> Vec<PathBuf> {
+        self.records().into_iter().flat_map(|it| it.cgroups).filter(|path| path.exists()).collect()
     }
 }
 
@@ -259,10 +312,4 @@ pub fn until(what: &str, mut look: impl FnMut() -> bool) {
 
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-impl House {
-    pub fn is_alive(&mut self) -> bool {
-        self.server.as_mut().is_some_and(|server| server.try_wait().unwrap().is_none())
-    }
 }

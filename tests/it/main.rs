@@ -4,6 +4,7 @@
 
 mod api;
 mod bad_input;
+mod crash_points;
 mod delete;
 mod document;
 mod explain;
@@ -12,8 +13,12 @@ mod house;
 mod local_engine;
 mod local_nodes;
 mod logs;
+mod place;
+mod poison;
+mod relay;
 mod restart;
 mod run;
 mod stop;
 mod supervisor;
+mod tcp_only;
 mod tidy;

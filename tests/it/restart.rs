@@ -56,37 +56,9 @@ fn endings_while_the_server_was_away_are_all_true() {
     }
 }
 
-/// Sends until it is answered, as a client that wants its job does.
 fn submit_with_key(house: &House, key: &str, file: &str) -> Result<Value, ClientError> {
     let answer = house.call(Call::post("/api/v1/jobs", file.to_owned()).header("idempotency-key", key))?;
     Ok(serde_json::from_slice(&answer).unwrap())
-}
-
-#[test]
-fn a_submission_is_there_once_or_not_at_all_wherever_the_server_dies() {
-    for point in ["submit.before-tx", "store.before-commit", "store.after-commit-before-answer", "submit.after-commit-before-reply"] {
-        let mut house = House::new();
-        house.kill();
-        house.env("TRAINMASTER_CRASH_AT", point);
-        // The server's first start makes its own records, so the point is armed only once it has them.
-        house.spawn();
-        let card = house.data().join("server.json");
-        let dead_early = until_some("the server answers or dies", || {
-            if card.exists() && house.get("/api/v1/health").is_ok() { Some(false) } else { (!house.is_alive()).then_some(true) }
-        });
-        if !dead_early {
-            let first = submit_with_key(&house, "k1", "{name: once, roles: {main: {command: 'true'}}}");
-            assert!(matches!(first, Err(ClientError::Away(..))), "{point}: {first:?}");
-        }
-        house.ended();
-        house.clear_env();
-        house.start();
-        let id = submit_with_key(&house, "k1", "{name: once, roles: {main: {command: 'true'}}}").unwrap()["id"].clone();
-        let again = submit_with_key(&house, "k1", "{name: once, roles: {main: {command: 'true'}}}").unwrap();
-        assert_eq!(again["id"], id, "{point}");
-        assert_eq!(house.get_json("/api/v1/jobs")["jobs"].as_array().unwrap().len(), 1, "{point}");
-        house.wait_for("once", "succeeded");
-    }
 }
 
 #[test]
@@ -96,23 +68,6 @@ fn a_key_used_for_another_job_is_refused() {
     match submit_with_key(&house, "k", "{name: b, roles: {main: {command: 'true'}}}") {
         Err(ClientError::Refused(status, body)) => assert_eq!((status.as_u16(), body.code.as_str()), (409, "key_reused")),
         other => panic!("{other:?}"),
-    }
-}
-
-#[test]
-fn a_reservation_is_used_once_wherever_the_server_dies() {
-    for point in ["schedule.before-reserve", "schedule.after-reserve-commit"] {
-        let mut house = House::new();
-        house.kill();
-        house.env("TRAINMASTER_CRASH_AT", point);
-        house.start();
-        let _may_not_be_answered =
-            house.call(Call::post("/api/v1/jobs", "{name: once, roles: {main: {command: 'echo ran >> /input/ran'}}}"));
-        house.ended();
-        house.clear_env();
-        house.start();
-        let shown = house.wait_until_over("once");
-        assert_eq!(shown["runs"].as_array().unwrap().len(), 1, "{point}: {shown:#}");
     }
 }
 

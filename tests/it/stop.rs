@@ -1,8 +1,13 @@
 //! Stopping: nothing of a stopped job lives.
 
-use trainmaster::client::Call;
+use model::ids::RunKey;
+use trainmaster::{
+    client::Call,
+    rundir::{RunDir, live_marker},
+    supervisor::lock::Lock,
+};
 
-use crate::house::{House, marked, text};
+use crate::house::{House, marked, text, until};
 
 #[test]
 fn a_queued_job_is_stopped_at_once() {
@@ -48,4 +53,22 @@ fn a_job_is_stopped_when_its_maximum_duration_is_over() {
     let job = house.submit("{name: long, max_duration: 300ms, roles: {main: {command: 'sleep 600'}}}");
     let shown = house.wait_for(&job, "stopped");
     assert!(shown["reason"].as_str().unwrap().contains("maximum duration of 300ms"), "{}", shown["reason"]);
+}
+
+#[test]
+fn a_run_that_cannot_be_stopped_yet_holds_nobody_up() {
+    let house = House::new();
+    let stuck: RunKey = "job-0198c0de000070008000000000000001:main-0:1".parse().unwrap();
+    let dir = RunDir::new(&house.data(), &stuck);
+    std::fs::create_dir_all(dir.path()).unwrap();
+    // As a supervisor that was frozen before it could say who it is.
+    let lock = Lock::take(&dir.letter()).unwrap().unwrap();
+    let marker = live_marker(&house.data(), &stuck);
+    std::fs::write(&marker, "").unwrap();
+    let job = house.submit_line("other", "sleep 600");
+    house.wait_for(&job, "running");
+    house.call(Call::post(&format!("/api/v1/jobs/{job}/stop"), "")).unwrap();
+    house.wait_for(&job, "stopped");
+    drop(lock);
+    until("it is swept up when it lets go", || !marker.exists());
 }
