@@ -86,7 +86,8 @@ def table(result):
 def verdicts(result):
     for name, faults in (("submissions", crash_submissions.FAULTS), ("lines", crash_lines.FAULTS), ("supervisors", crash_supervisors.FAULTS)):
         it = result[name]
-        shown = ", ".join(f"{it[fault]} {fault.replace('_', ' ')}" for fault in faults)
+        told = [*faults, *(extra for extra in ("streams_interleaved_otherwise", "unknown") if extra in it)]
+        shown = ", ".join(f"{it[fault]} {fault.replace('_', ' ')}" for fault in told)
         yield f"{name} through {it['kills']} kills", all(it[fault] == 0 for fault in faults), f"{it['count']} {it['counted']}: {shown}"
 
 

@@ -72,8 +72,8 @@ class Api:
     def stop(self, job):
         return self.ask("POST", f"/api/v1/jobs/{job}/stop")
 
-    def log(self, job, task="main-0"):
-        return self.ask("GET", f"/api/v1/jobs/{job}/tasks/{task}/log")
+    def log(self, job, task="main-0", stream="merged"):
+        return self.ask("GET", f"/api/v1/jobs/{job}/tasks/{task}/log?stream={stream}")
 
     def page(self, **query):
         return json.loads(self.ask("GET", "/api/v1/jobs?" + urllib.parse.urlencode(query)))
