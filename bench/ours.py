@@ -28,6 +28,11 @@ def release_binary():
     return target / "release" / "trainmaster"
 
 
+def program(text):
+    """A path that stays right when a command is run in another directory."""
+    return Path(text).resolve()
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
