@@ -72,7 +72,14 @@ impl Connection<'_> {
     }
 
     /// Sends a call and leaves the answer's body to be read as it comes.
-    pub async fn open(mut self, call: Call<'_>) -> Result<Response<Incoming>, ClientError> {
+    pub async fn open(self, call: Call<'_>) -> Result<Response<Incoming>, ClientError> {
+        let client = self.client;
+        let answer = self.answer(call).await?;
+        if answer.status().is_success() { Ok(answer) } else { Err(client.refused(answer).await) }
+    }
+
+    /// Sends a call and answers with whatever comes, be it a yes or a no.
+    pub async fn answer(mut self, call: Call<'_>) -> Result<Response<Incoming>, ClientError> {
         let mut request = Request::builder()
             .method(call.method)
             .uri(call.path)
@@ -82,8 +89,7 @@ impl Connection<'_> {
             request = request.header(name, value);
         }
         let request = request.body(Full::new(call.body)).map_err(|error| self.client.away(&error.to_string()))?;
-        let answer = self.sender.send_request(request).await.map_err(|error| self.client.away(&error.to_string()))?;
-        if answer.status().is_success() { Ok(answer) } else { Err(self.client.refused(answer).await) }
+        self.sender.send_request(request).await.map_err(|error| self.client.away(&error.to_string()))
     }
 }
 

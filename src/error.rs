@@ -32,6 +32,8 @@ pub enum Error {
     Refused { job: JobId, state: JobState, event: JobEvent },
     #[error("job {job} is {} and can only be deleted once it is over", .state.text())]
     NotOver { job: JobId, state: JobState },
+    #[error("job {job} is {} and its duration no longer matters", .state.text())]
+    TooLate { job: JobId, state: JobState },
     #[error("the job changed while this was being done to it")]
     Changed,
     #[error("the job file has {}", counted(.0.len()))]
@@ -84,6 +86,7 @@ impl Error {
             }
             Error::Refused { .. } => (S::CONFLICT, "refused", None),
             Error::NotOver { .. } => (S::CONFLICT, "not_over", hint("stop it first with `trainmaster stop`, or use `delete --stop`")),
+            Error::TooLate { .. } => (S::CONFLICT, "already_over", hint("submit it again with `trainmaster rerun`")),
             Error::Changed => (S::CONFLICT, "changed", hint("look at it again with `trainmaster show`, then repeat")),
             Error::BadSpec(problems) => (S::UNPROCESSABLE_ENTITY, "bad_spec", problems.first().map(|it| format!("start with {it}"))),
             Error::BadValue { .. } => (S::BAD_REQUEST, "bad_value", None),

@@ -117,7 +117,7 @@ fn house_rules(board: &Board) -> HouseRules {
     let defaults = HouseRules::default();
     let largest = board.for_placing().into_iter().map(|node| node.capacity).max_by_key(|it| it.memory_bytes);
     let share = largest.map(|node| node.memory_bytes / (node.cpus_milli / 1000).max(1));
-    HouseRules { memory_bytes_default: share.unwrap_or(defaults.memory_bytes_default), ..defaults }
+    HouseRules { memory_bytes_per_cpu: share.unwrap_or(defaults.memory_bytes_per_cpu), ..defaults }
 }
 
 /// The address as someone on this machine dials it.

@@ -82,10 +82,15 @@ pub enum BadName {
     Empty,
     #[error("has {length} characters; the most is {most}")]
     TooLong { length: usize, most: usize },
-    #[error("begins with `{0}`; begin with a letter or a digit")]
+    #[error("begins with `{}`; begin with a letter or a digit", visible(*.0))]
     BadStart(char),
-    #[error("has `{0}`; use letters, digits, `-`, `.`, `_` and `~`")]
+    #[error("has `{}`; use letters, digits, `-`, `.`, `_` and `~`", visible(*.0))]
     BadCharacter(char),
+}
+
+/// A character as it may stand in a message: a terminal must not obey it.
+fn visible(c: char) -> String {
+    if c.is_control() { c.escape_unicode().to_string() } else { c.to_string() }
 }
 
 fn check_name(text: &str, most: usize) -> Result<(), BadName> {

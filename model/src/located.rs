@@ -5,9 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError};
 
 use crate::spec::{Problem, shown};
+
+mod pairs;
+#[cfg(test)]
+mod tests;
+
+use pairs::Joined;
 
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
 pub const DEPTH_MAX: usize = 32;
@@ -117,14 +123,13 @@ pub fn parse(text: &str) -> Parsed {
     if let Err(problem) = check_text(text) {
         return Parsed { root: None, problems: vec![problem] };
     }
+    let joined = Joined::of(text);
     let mut builder = Builder::default();
-    match builder.build(text) {
-        Ok(root) => Parsed { root, problems: builder.problems },
-        Err(problem) => {
-            builder.problems.push(*problem);
-            Parsed { root: None, problems: builder.problems }
-        }
-    }
+    let root = builder.build(&joined).unwrap_or_else(|problem| {
+        builder.problems.push(*problem);
+        None
+    });
+    Parsed { root, problems: builder.problems }
 }
 
 fn check_text(text: &str) -> Result<(), Problem> {
@@ -150,8 +155,8 @@ fn place(line: usize, column: usize) -> Place {
     Place { line: bounded(line), column: bounded(column) }
 }
 
-fn start_of(span: Span) -> Place {
-    place(span.start.line(), span.start.col() + 1)
+fn place_of(marker: &Marker) -> Place {
+    place(marker.line(), marker.col() + 1)
 }
 
 /// Lists and maps that have begun and not ended.
@@ -175,16 +180,19 @@ struct Builder {
     problems: Vec<Problem>,
 }
 
+const ALIAS: &str = "an alias (`*name`) is not taken in job files";
+const ALIAS_HINT: &str = "write the value out";
+
 type Stop = Box<Problem>;
 
 impl Builder {
     /// Reads on after whatever it can; the error is what made going on pointless.
-    fn build(&mut self, text: &str) -> Result<Option<Node>, Stop> {
-        let mut parser = Parser::new_from_str(text);
+    fn build(&mut self, joined: &Joined<'_>) -> Result<Option<Node>, Stop> {
+        let mut parser = Parser::new_from_str(&joined.text);
         // Every event but a few uses up text, so this loop ends; the bound on nodes ends it much earlier.
         while let Some(event) = parser.next_event() {
-            let (event, span) = event.map_err(|error| Box::new(syntax(&error)))?;
-            self.take(event, start_of(span))?;
+            let (event, span) = event.map_err(|error| Box::new(syntax(&error, joined.original(place_of(error.marker())))))?;
+            self.take(event, joined.original(place_of(&span.start)))?;
         }
         Ok(self.root.take())
     }
@@ -194,16 +202,20 @@ impl Builder {
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
             Event::DocumentStart(_) => self.document(place),
             Event::Alias(_) => {
-                self.refuse(place, "an alias (`*name`) is not taken in job files", "write the value out");
+                self.refuse(place, ALIAS, ALIAS_HINT);
                 self.put(Node { place, value: Value::Refused })
             }
             Event::Scalar(text, style, anchor, tag) => {
                 self.check_marks(place, anchor, tag.is_some());
-                if text.contains('\0') {
+                let value = if tag.is_some() {
+                    Value::Refused
+                } else if text.contains('\0') {
                     self.refuse(place, "has a NUL character, which no program can be given", "remove it");
-                }
-                let scalar = Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain };
-                self.put(Node { place, value: Value::Scalar(scalar) })
+                    Value::Refused
+                } else {
+                    Value::Scalar(Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain })
+                };
+                self.put(Node { place, value })
             }
             Event::SequenceStart(anchor, tag) => {
                 self.check_marks(place, anchor, tag.is_some());
@@ -295,9 +307,11 @@ fn take_key(node: Node, before: &mut BTreeMap<String, Place>) -> Result<String, 
     Ok(scalar.text)
 }
 
-fn syntax(error: &ScanError) -> Problem {
-    let marker = error.marker();
-    let problem = Problem::new("", format!("this is not YAML: {}", error.info())).at(place(marker.line(), marker.col() + 1));
+fn syntax(error: &ScanError, place: Place) -> Problem {
+    if error.info().contains("unknown anchor") {
+        return Problem::new("", ALIAS).at(place).hint(ALIAS_HINT);
+    }
+    let problem = Problem::new("", format!("this is not YAML: {}", error.info())).at(place);
     if error.info().contains("tab") {
         return problem.hint("indent with spaces, not tabs");
     }

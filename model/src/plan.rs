@@ -14,8 +14,12 @@ use crate::{
 mod compile;
 mod role;
 mod show;
+#[cfg(test)]
+mod tests;
 
 pub use compile::compile;
+pub(crate) use compile::{DESCRIPTION_CHARACTERS_MAX, DURATION_MS_MAX, TAG_CHARACTERS_MAX, TAGS_MAX};
+pub(crate) use role::{ACCELERATORS_MAX, CPUS_MAX, MEMORY_BYTES_MAX};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -62,7 +66,8 @@ pub struct CompletionPlan {
 pub struct HouseRules {
     pub tasks_max: u32,
     pub cpus_milli_default: u64,
-    pub memory_bytes_default: u64,
+    /// What a task gets for each CPU if it does not say.
+    pub memory_bytes_per_cpu: u64,
     pub shared_memory_bytes_default: u64,
     pub stop_grace_ms_default: u64,
     pub retries_max: u32,
@@ -74,7 +79,7 @@ impl Default for HouseRules {
         Self {
             tasks_max: 1000,
             cpus_milli_default: 1000,
-            memory_bytes_default: GIB,
+            memory_bytes_per_cpu: GIB,
             shared_memory_bytes_default: 64 * MIB,
             stop_grace_ms_default: 30_000,
             retries_max: 100,

@@ -15,6 +15,7 @@ mod examples;
 mod head;
 mod packing;
 mod reason;
+mod search;
 mod turn;
 
 use reason::Scene;

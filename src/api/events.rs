@@ -13,7 +13,7 @@ use model::wire::{ErrorBody, EventPage, EventView};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::{App, AppState, guard::Caller, jobs, extract::Query};
+use super::{App, AppState, extract::Query, guard::Caller, jobs};
 use crate::{
     error::Error,
     store::{

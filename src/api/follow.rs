@@ -24,10 +24,13 @@ use model::{
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::{App, AppState,
+use super::{
+    App, AppState,
+    extract::Query,
     guard::Caller,
     jobs,
-    log_files::{Chunk, LogFiles}, extract::Query};
+    log_files::{Chunk, LogFiles},
+};
 use crate::{
     error::Error,
     rundir::RunDir,
@@ -47,6 +50,8 @@ pub struct FollowQuery {
     tail: Option<u64>,
     /// Begin with what came at or after this time.
     since_ms: Option<u64>,
+    /// `false` for a reader who only wants to know how the job goes.
+    logs: Option<bool>,
 }
 
 /// Follows a job: `log` events carry output, `state` events the job when it changed, and one `end`
@@ -61,7 +66,10 @@ pub async fn follow(
     headers: HeaderMap,
 ) -> Result<Sse<impl EventStream<Item = Result<Event, Infallible>>>, Error> {
     let job = jobs::found(&app, &holder, &text).await?;
-    let only = query.task.as_deref().map(|list| parse_tasks(&text, list)).transpose()?;
+    let only = match query.logs {
+        Some(false) => Some(Vec::new()),
+        Some(true) | None => query.task.as_deref().map(|list| parse_tasks(&text, list)).transpose()?,
+    };
     let sent = last_event_id(&headers).map(|id| parse_cursor(&id)).unwrap_or_default();
     let reader = Reader {
         changes: app.store.changes(),

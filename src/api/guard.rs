@@ -48,7 +48,7 @@ impl Routes {
 
     pub fn into_router(self, app: &Arc<App>) -> Router<Arc<App>> {
         let add = |router: OpenApiRouter<Arc<App>>, (policy, (schemas, paths, methods)): (Policy, UtoipaMethodRouter<Arc<App>>)| {
-            router.routes((schemas, paths, guarded(app, policy, methods)))
+            router.routes((schemas, paths, guarded(app, policy, methods.fallback(wrong_method))))
         };
         self.0.into_iter().fold(OpenApiRouter::new(), add).split_for_parts().0
     }
@@ -63,11 +63,14 @@ impl Routes {
     }
 }
 
-/// Puts the policy before a route's handlers, and before its answer to methods it does not take.
+/// Puts the policy before everything a route answers.
 pub fn guarded(app: &Arc<App>, policy: Policy, methods: MethodRouter<Arc<App>>) -> MethodRouter<Arc<App>> {
     let app = app.clone();
-    let wrong_method = |request: Request| async move { Error::WrongMethod(request.uri().path().to_owned()) };
-    methods.fallback(wrong_method).layer(middleware::from_fn(move |request: Request, next: Next| check(app.clone(), policy, request, next)))
+    methods.layer(middleware::from_fn(move |request: Request, next: Next| check(app.clone(), policy, request, next)))
+}
+
+async fn wrong_method(request: Request) -> Error {
+    Error::WrongMethod(request.uri().path().to_owned())
 }
 
 async fn check(app: Arc<App>, policy: Policy, mut request: Request, next: Next) -> Response {
@@ -75,10 +78,7 @@ async fn check(app: Arc<App>, policy: Policy, mut request: Request, next: Next) 
     let allowed = match policy {
         Policy::Anyone => Ok(()),
         Policy::User => person(&app, token).await.map(|caller| remember(&mut request, caller)),
-        Policy::Admin => person(&app, token).await.and_then(|caller| match caller.0.role {
-            Role::Admin => Ok(remember(&mut request, caller)),
-            Role::User => Err(Error::Forbidden),
-        }),
+        Policy::Admin => person(&app, token).await.and_then(admin).map(|caller| remember(&mut request, caller)),
         Policy::Run => own_run(&app, token, request.uri().path()).map(|run| remember(&mut request, run)),
     };
     match allowed {
@@ -103,6 +103,13 @@ async fn person(app: &App, token: Option<String>) -> Result<Caller, Error> {
     let hash = token_hash(&token.ok_or(Error::NoToken)?);
     let holder = app.store.read(move |sql| tokens::find(sql, &hash, now_ms())).await?;
     holder.map(Caller).ok_or(Error::NoToken)
+}
+
+fn admin(caller: Caller) -> Result<Caller, Error> {
+    match caller.0.role {
+        Role::Admin => Ok(caller),
+        Role::User => Err(Error::Forbidden),
+    }
 }
 
 /// The path is `/api/v1/runs/{run}/…`.

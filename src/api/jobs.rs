@@ -16,7 +16,11 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{App, AppState, guard::Caller, extract::{Query, Body}};
+use super::{
+    App, AppState,
+    extract::{Body, Query},
+    guard::Caller,
+};
 use crate::{
     control::now_ms,
     error::Error,
@@ -138,7 +142,8 @@ fn parse_cursor(text: String) -> Result<JobId, Error> {
 
 fn parse_states(text: &str) -> Result<Vec<JobState>, Error> {
     let wanted = || "a state such as queued, running or failed".to_owned();
-    let parse = |word: &str| JobState::from_text(word).ok_or_else(|| Error::BadValue { name: "state", value: word.into(), wanted: wanted() });
+    let parse =
+        |word: &str| JobState::from_text(word).ok_or_else(|| Error::BadValue { name: "state", value: word.into(), wanted: wanted() });
     text.split(',').map(parse).collect()
 }
 
@@ -288,7 +293,7 @@ pub async fn set_duration(
     let id = job.id;
     match app.store.write(move |sql| jobs::set_max_duration(sql, id, most_ms)).await? {
         Written::Yes => Ok(Json(summary(&found(&app, &holder, &id.to_string()).await?))),
-        Written::Stale => Err(Error::Refused { job: id, state: job.state, event: JobEvent::StopAsked }),
+        Written::Stale => Err(Error::TooLate { job: id, state: job.state }),
     }
 }
 

@@ -15,7 +15,7 @@ use model::{
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use super::{App, AppState, guard::Caller, jobs, log_files::LogFiles, extract::Query};
+use super::{App, AppState, extract::Query, guard::Caller, jobs, log_files::LogFiles};
 use crate::{
     error::Error,
     rundir::RunDir,

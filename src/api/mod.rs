@@ -45,8 +45,11 @@ pub struct App {
     /// The names this server answers to, with their port.
     pub hosts: Vec<String>,
     /// Takes a virtual node down or brings it back.
-    pub node_switch: Box<dyn Fn(&str, bool) -> bool + Send + Sync>,
+    pub node_switch: NodeSwitch,
 }
+
+/// Takes a node's name and whether it shall be up; answers whether there is such a node.
+pub type NodeSwitch = Box<dyn Fn(&str, bool) -> bool + Send + Sync>;
 
 pub type AppState = axum::extract::State<Arc<App>>;
 

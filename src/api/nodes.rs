@@ -35,6 +35,6 @@ fn switch(app: &App, node: String, up: bool) -> Result<StatusCode, Error> {
     if !(app.node_switch)(&node, up) {
         return Err(Error::NoSuchNode(node));
     }
-    app.nudge.runs();
+    app.nudge.nodes();
     Ok(StatusCode::NO_CONTENT)
 }

@@ -6,11 +6,7 @@ use std::{
     path::{Path as FilePath, PathBuf},
 };
 
-use axum::{
-    Json,
-    extract::State,
-    http::StatusCode,
-};
+use axum::{Json, extract::State, http::StatusCode};
 use model::{
     order::{Report, RunOrder},
     wire::ErrorBody,
@@ -18,7 +14,11 @@ use model::{
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{AppState, guard::OwnRun, extract::{Query, Body}};
+use super::{
+    AppState,
+    extract::{Body, Query},
+    guard::OwnRun,
+};
 use crate::{
     control::{self, now_ms},
     error::Error,

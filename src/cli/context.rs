@@ -24,13 +24,13 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 #[command(next_help_heading = "Where the server is")]
 pub struct ServerArgs {
     /// The server's address, such as http://127.0.0.1:7077
-    #[arg(long, global = true, env = "TRAINMASTER_URL", value_name = "URL")]
+    #[arg(long, global = true, env = "TRAINMASTER_URL", hide_env_values = true, value_name = "URL")]
     pub server: Option<String>,
     /// A file with the token, readable by you alone
-    #[arg(long, global = true, env = "TRAINMASTER_TOKEN_FILE", value_name = "FILE")]
+    #[arg(long, global = true, env = "TRAINMASTER_TOKEN_FILE", hide_env_values = true, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// The data directory of a server on this machine
-    #[arg(long, global = true, env = "TRAINMASTER_DATA", value_name = "DIR")]
+    #[arg(long, global = true, env = "TRAINMASTER_DATA", hide_env_values = true, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Answer in JSON, for scripts
     #[arg(long, global = true, help_heading = "Output")]

@@ -14,6 +14,7 @@ use crate::client::Call;
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct DeleteArgs {
+    /// Names for the newest versions, or name@version, or ids
     #[arg(required = true, value_parser = super::people::parse_job)]
     pub job: Vec<String>,
     /// Stop it first if it is not over

@@ -12,6 +12,7 @@ use super::{
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct DurationArgs {
+    /// Its name for the newest version, or name@version, or its id
     #[arg(value_parser = super::people::parse_job)]
     pub job: String,
     /// Such as 90s, 15m, 12h or 7d, counted from its start; `none` for no limit

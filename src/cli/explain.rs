@@ -13,6 +13,7 @@ use super::{
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct ExplainArgs {
+    /// Its name for the newest version, or name@version, or its id
     #[arg(value_parser = super::people::parse_job)]
     pub job: String,
 }

@@ -22,6 +22,8 @@ pub enum Exit {
     Away,
     /// Ctrl-C, as a shell spells it.
     Interrupted,
+    /// Whoever read our output has left, as in `trainmaster list | head`.
+    NobodyReads,
 }
 
 impl Exit {
@@ -33,6 +35,7 @@ impl Exit {
             Exit::Us => 3,
             Exit::Away => 4,
             Exit::Interrupted => 130,
+            Exit::NobodyReads => 141,
         }
     }
 }
@@ -112,6 +115,9 @@ fn with_hint(status: StatusCode, mut body: Box<ErrorBody>) -> Box<ErrorBody> {
 impl From<std::io::Error> for Failure {
     /// The only files and streams a verb touches without saying so are its own output.
     fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Self::new(Exit::NobodyReads, "nobody_reads", "nobody reads the output any more");
+        }
         Self::new(Exit::Us, "output", format!("the output cannot be written: {error}"))
     }
 }
@@ -139,6 +145,13 @@ mod tests {
         assert!(refused(503).may_pass);
         assert!(!refused(500).may_pass);
         assert!(!refused(409).may_pass);
+    }
+
+    #[test]
+    fn a_reader_that_leaves_is_not_an_error_of_ours() {
+        let left: Failure = std::io::Error::from(std::io::ErrorKind::BrokenPipe).into();
+        let full: Failure = std::io::Error::from(std::io::ErrorKind::StorageFull).into();
+        assert_eq!((left.exit.code(), full.exit.code()), (141, 3));
     }
 
     #[test]

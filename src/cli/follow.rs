@@ -34,7 +34,7 @@ pub struct Wish {
 impl Wish {
     /// Only how the job fares.
     pub fn states(job: &str) -> Self {
-        Self { job: job.to_owned(), ..Self::default() }
+        Self { job: job.to_owned(), tail: Some(0), ..Self::default() }
     }
 
     fn path(&self) -> String {
@@ -209,6 +209,6 @@ mod tests {
     fn a_wish_is_a_path() {
         let wish = Wish { job: "job-1".into(), logs: true, task: Some("main-0".into()), tail: Some(0), since_ms: Some(7) };
         assert_eq!(wish.path(), "/api/v1/jobs/job-1/follow?task=main-0&tail=0&since_ms=7");
-        assert_eq!(Wish::states("job-1").path(), "/api/v1/jobs/job-1/follow?logs=false");
+        assert_eq!(Wish::states("job-1").path(), "/api/v1/jobs/job-1/follow?logs=false&tail=0");
     }
 }

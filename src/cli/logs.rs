@@ -21,6 +21,7 @@ use crate::client::Call;
 
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct LogsArgs {
+    /// Its name for the newest version, or name@version, or its id
     #[arg(value_parser = super::people::parse_job)]
     pub job: String,
     /// Go on until the job is over

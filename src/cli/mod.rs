@@ -47,9 +47,30 @@ use failure::{Exit, Failure};
 const EXIT_CODES: &str = "Exit codes: 0 done · 1 the job failed or was stopped · 2 the request was wrong · \
 3 the server had an error · 4 no server can be reached · 130 Ctrl-C";
 
-/// Runs model-training jobs: on this machine, and soon on Docker and Kubernetes
+const RUN_EXAMPLES: &str = "\
+Examples:
+  trainmaster run -- python3 train.py --epochs 3
+  trainmaster run --gpus 1 --memory 16GiB --max-duration 12h -- python3 train.py
+  trainmaster run --detach --name nightly -- ./train.sh
+
+Exits with 0 if the job succeeded and 1 if it failed or was stopped. Ctrl-C leaves the job running.";
+
+const SUBMIT_EXAMPLES: &str = "\
+Examples:
+  trainmaster submit job.yaml --dry-run
+  trainmaster submit job.yaml --follow --set roles.worker.tasks=4 --set env.LEARNING_RATE=0.1
+  generate-job | trainmaster submit -";
+
+const LOGS_EXAMPLES: &str = "\
+Examples:
+  trainmaster logs digits                        every task, each line with its name
+  trainmaster logs digits@2 --task worker-0      one task of version 2
+  trainmaster logs -f digits --since 10m         the last ten minutes, and what comes
+  trainmaster logs digits --task ps-0 > ps.log   byte for byte";
+
+/// Runs model-training jobs
 #[derive(Debug, Parser)]
-#[command(name = "trainmaster", version, after_help = EXIT_CODES, propagate_version = true, disable_help_subcommand = true)]
+#[command(name = "trainmaster", version, after_help = EXIT_CODES, disable_help_subcommand = true)]
 pub struct Cli {
     #[command(flatten)]
     pub server: ServerArgs,
@@ -62,8 +83,10 @@ pub enum Verb {
     /// Start the server
     Up(up::UpArgs),
     /// Run a command as a job and follow it
+    #[command(after_help = RUN_EXAMPLES)]
     Run(run::RunArgs),
     /// Submit a job file
+    #[command(after_help = SUBMIT_EXAMPLES)]
     Submit(submit::SubmitArgs),
     /// List jobs, newest first
     #[command(visible_alias = "ls")]
@@ -71,6 +94,7 @@ pub enum Verb {
     /// Show everything that is known of a job
     Show(show::ShowArgs),
     /// Show what a job's tasks have written
+    #[command(after_help = LOGS_EXAMPLES)]
     Logs(logs::LogsArgs),
     /// Stop jobs, and wait until nothing of them runs
     Stop(stop::StopArgs),
@@ -130,16 +154,9 @@ fn perform(context: &Context, verb: Verb) -> Result<Exit, Failure> {
 
 /// A verb that talks to a server. One thread is enough for one question, and it starts sooner than two.
 fn ask(verb: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
-    be_quiet_when_the_reader_leaves();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::new(Exit::Us, "runtime", format!("cannot start: {error}")))?;
     runtime.block_on(verb)
-}
-
-/// `trainmaster list | head` should end without a word, like every other program.
-fn be_quiet_when_the_reader_leaves() {
-    // SAFETY: no handler of ours is replaced, and no other thread runs yet.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
 }
 
 #[cfg(test)]

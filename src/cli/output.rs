@@ -11,7 +11,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use model::wire::{ErrorBody, ProblemView};
 use serde::Serialize;
 
-use super::{failure::Failure, style, terminal::plain};
+use super::{
+    failure::{Exit, Failure},
+    style,
+    terminal::plain,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sink {
@@ -94,6 +98,10 @@ pub fn aside(text: &str) {
 }
 
 pub fn failure(failure: &Failure, json: bool) {
+    // `trainmaster list | head` should end without a word, like every other program.
+    if failure.exit == Exit::NobodyReads {
+        return;
+    }
     if json {
         note(&serde_json::json!({ "error": failure.body }).to_string());
     } else {
@@ -180,7 +188,6 @@ mod tests {
     use model::spec::Problem;
 
     use super::*;
-    use crate::cli::failure::Exit;
 
     fn shown(failure: &Failure) -> String {
         anstream::adapter::strip_str(&failure_text(failure)).to_string()

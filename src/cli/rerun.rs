@@ -11,6 +11,7 @@ use super::{
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct RerunArgs {
+    /// Its name for the newest version, or name@version, or its id
     #[arg(value_parser = super::people::parse_job)]
     pub job: String,
     /// Change a value of the spec, such as roles.worker.tasks=4; may be given again

@@ -60,7 +60,7 @@ fn parse_path(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Whether the spec wants text here, so that `env.SEED=007` stays as it was typed.
+/// Whether the spec wants text here, so that `env.VERSION=1.10` stays as it was typed.
 fn is_text(path: &[String]) -> bool {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     matches!(
@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn what_the_spec_wants_as_text_stays_as_typed() {
-        let spec = set(&["env.SEED=007", "name=42", "roles.worker.env.LR=1e-3", "roles.worker.command.2=0.20", "tags.1=true"]).unwrap();
-        assert_eq!(spec["env"]["SEED"], json!("007"));
+        let spec = set(&["env.SEED=1.10", "name=42", "roles.worker.env.LR=1e-3", "roles.worker.command.2=0.20", "tags.1=true"]).unwrap();
+        assert_eq!(spec["env"]["SEED"], json!("1.10"));
         assert_eq!(spec["name"], json!("42"));
         assert_eq!(spec["roles"]["worker"]["env"]["LR"], json!("1e-3"));
         assert_eq!(spec["roles"]["worker"]["command"], json!(["python3", "train.py", "0.20"]));

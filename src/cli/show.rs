@@ -14,6 +14,7 @@ use super::{
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct ShowArgs {
+    /// Its name for the newest version, or name@version, or its id
     #[arg(value_parser = super::people::parse_job)]
     pub job: String,
 }

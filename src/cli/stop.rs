@@ -15,6 +15,7 @@ use crate::client::Call;
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct StopArgs {
+    /// Names for the newest versions, or name@version, or ids
     #[arg(required = true, value_parser = super::people::parse_job)]
     pub job: Vec<String>,
     /// Ask, and do not wait until nothing of it runs any more

@@ -14,6 +14,7 @@ use super::{
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct WaitArgs {
+    /// Names for the newest versions, or name@version, or ids
     #[arg(required = true, value_parser = super::people::parse_job)]
     pub job: Vec<String>,
 }

@@ -11,7 +11,13 @@ use std::{
 use model::ids::JobId;
 use tokio::sync::Notify;
 
-use crate::{engine::Engine, store::Store};
+use crate::{
+    engine::Engine,
+    store::{
+        Sql, Store, StoreError,
+        jobs::{self, Job},
+    },
+};
 
 pub mod board;
 mod deadlines;
@@ -53,6 +59,7 @@ struct Nudged {
 struct Asked {
     jobs: BTreeSet<JobId>,
     reconcile: bool,
+    nodes: bool,
     sweep: bool,
 }
 
@@ -72,6 +79,12 @@ impl Nudge {
     pub fn runs(&self) {
         self.asked().reconcile = true;
         self.0.bell.notify_one();
+    }
+
+    /// A node went or came back.
+    pub fn nodes(&self) {
+        self.asked().nodes = true;
+        self.runs();
     }
 
     /// A job was deleted: erase what it left behind.
@@ -105,8 +118,10 @@ impl Control {
             };
             let asked = self.nudge.take();
             let turn = async {
-                if everything {
+                if everything || asked.nodes {
                     self.board.set(self.engine.nodes().await?);
+                }
+                if everything {
                     deadlines.turn(&self).await?;
                 }
                 if everything || asked.reconcile {
@@ -124,6 +139,14 @@ impl Control {
                 tokio::time::sleep(TROUBLE_PAUSE).await;
             }
         }
+    }
+}
+
+/// A job that cannot be read is left alone, and does not keep the others from their turn.
+fn readable(sql: &Sql<'_>, id: JobId) -> Result<Option<Job>, StoreError> {
+    match jobs::get(sql, id) {
+        Err(StoreError::Unreadable { .. }) => Ok(None),
+        read => read,
     }
 }
 

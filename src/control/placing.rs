@@ -1,6 +1,6 @@
 //! Placing: whole gangs onto nodes, with devices and ports, in one transaction each; then they are started.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use model::{
     ids::{JobId, NodeName, RunKey, TaskName},
@@ -8,7 +8,7 @@ use model::{
     schedule::{Assignment, Held, Waiting, What, place},
 };
 
-use super::{Control, now_ms, running};
+use super::{Control, now_ms, readable, running};
 use crate::store::{
     Sql, StoreError, Written,
     jobs::{self, Change, Job},
@@ -61,10 +61,11 @@ pub fn held(sql: &Sql<'_>, live: &[Run]) -> Result<Vec<Held>, StoreError> {
     let mut jobs_by_id: BTreeMap<JobId, Option<Job>> = BTreeMap::new();
     let mut held = Vec::new();
     for run in live {
-        if !jobs_by_id.contains_key(&run.run.job) {
-            jobs_by_id.insert(run.run.job, jobs::get(sql, run.run.job)?);
-        }
-        let job = jobs_by_id[&run.run.job].as_ref();
+        let job = match jobs_by_id.entry(run.run.job) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(readable(sql, run.run.job)?),
+        };
+        let job = job.as_ref();
         held.push(Held {
             job: run.run.job,
             label: job.map_or_else(|| run.run.job.to_string(), |job| format!("{}@{}", job.name, job.version)),
@@ -114,7 +115,7 @@ impl Taken {
 }
 
 async fn start_gang(control: &Control, id: JobId, assignments: Vec<Assignment>, taken: &mut Taken) -> anyhow::Result<()> {
-    let Some(job) = control.store.read(move |sql| jobs::get(sql, id)).await? else { return Ok(()) };
+    let Some(job) = control.store.read(move |sql| readable(sql, id)).await? else { return Ok(()) };
     let mut new_runs = Vec::new();
     for assignment in assignments {
         match new_run(control, &job, assignment, taken).await? {

@@ -1,7 +1,7 @@
 //! Running: what should run against what does.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     time::{Duration, Instant},
 };
 
@@ -14,12 +14,13 @@ use model::{
     task::{Cause, Ending, Whose},
 };
 
-use super::{Control, now_ms};
+use super::{Control, now_ms, readable};
 use crate::{
     engine::{EngineError, Start},
     store::{
         Sql, StoreError,
         jobs::{self, Change, Job},
+        quarantine,
         runs::{self, Run},
     },
 };
@@ -36,7 +37,7 @@ pub struct Sight {
 }
 
 pub async fn turn(control: &Control, sight: &mut Sight) -> anyhow::Result<()> {
-    let seen = match control.engine.list().await {
+    let mut seen = match control.engine.list().await {
         Ok(seen) => seen,
         Err(error) => return lose_sight(control, sight, &error).await,
     };
@@ -44,7 +45,8 @@ pub async fn turn(control: &Control, sight: &mut Sight) -> anyhow::Result<()> {
     if std::mem::take(&mut sight.lost) {
         move_unfinished(control, JobEvent::SeenAgain, "the engine answers again".into()).await?;
     }
-    let wanted = control.store.read(read_wanted).await?;
+    let (wanted, untouchable) = control.store.read(read_wanted).await?;
+    seen.retain(|it| !untouchable.contains(&it.run));
     for action in decide(&wanted, &seen) {
         apply(control, action).await?;
     }
@@ -77,17 +79,22 @@ fn refused(job: &Job, event: JobEvent) -> model::job::Refused {
     model::job::Refused { state: job.state, event }
 }
 
-fn read_wanted(sql: &Sql<'_>) -> Result<Vec<Wanted>, StoreError> {
+/// What should run, and what is not to be touched because the database cannot say.
+fn read_wanted(sql: &Sql<'_>) -> Result<(Vec<Wanted>, Vec<RunKey>), StoreError> {
     let mut states: BTreeMap<JobId, Option<JobState>> = BTreeMap::new();
-    let mut wanted = Vec::new();
+    let (mut wanted, mut untouchable) = (Vec::new(), quarantine::runs_set_aside(sql)?);
     for run in runs::live(sql)? {
         let id = run.run.job;
-        if !states.contains_key(&id) {
-            states.insert(id, jobs::get(sql, id)?.map(|job| job.state));
+        let state = match states.entry(id) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => *place.insert(readable(sql, id)?.map(|job| job.state)),
+        };
+        match state {
+            Some(state) => wanted.push(Wanted { run: run.run, stop: should_stop(state) }),
+            None => untouchable.push(run.run),
         }
-        wanted.push(Wanted { run: run.run, stop: states[&id].is_none_or(should_stop) });
     }
-    Ok(wanted)
+    Ok((wanted, untouchable))
 }
 
 fn should_stop(state: JobState) -> bool {
@@ -121,7 +128,7 @@ async fn record(control: &Control, run: RunKey, ending: Ending) -> anyhow::Resul
 
 async fn start_again(control: &Control, run: RunKey) -> anyhow::Result<()> {
     let read = move |sql: &Sql<'_>| {
-        let Some(job) = jobs::get(sql, run.job)? else { return Ok(None) };
+        let Some(job) = readable(sql, run.job)? else { return Ok(None) };
         let gang = runs::of_attempt(sql, run.job, run.attempt)?;
         Ok(Some((job, gang, run)))
     };

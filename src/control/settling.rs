@@ -8,7 +8,7 @@ use model::{
     judge::{Case, Judgement, RunFacts, judge},
 };
 
-use super::{Control, now_ms};
+use super::{Control, now_ms, readable};
 use crate::store::{
     Sql, StoreError, Written,
     jobs::{self, Change, Job},
@@ -44,7 +44,7 @@ fn settle(sql: &Sql<'_>, only: Option<BTreeSet<JobId>>) -> Result<Vec<JobState>,
 
 fn candidates(sql: &Sql<'_>, only: Option<BTreeSet<JobId>>) -> Result<Vec<Job>, StoreError> {
     let Some(ids) = only else { return jobs::unfinished(sql) };
-    let found: Result<Vec<_>, _> = ids.into_iter().map(|id| jobs::get(sql, id)).collect();
+    let found: Result<Vec<_>, _> = ids.into_iter().map(|id| readable(sql, id)).collect();
     Ok(found?.into_iter().flatten().filter(|job| !job.state.is_over() && job.state != JobState::Queued).collect())
 }
 

@@ -94,7 +94,9 @@ impl House {
     }
 
     fn node(&self, name: &NodeName) -> Result<&Node, EngineError> {
-        self.config.nodes.iter()
+        self.config
+            .nodes
+            .iter()
             .find(|node| node.name == *name)
             .ok_or_else(|| EngineError::Never(format!("there is no node `{name}` on this machine")))
     }

@@ -22,11 +22,18 @@ pub(super) enum Kind {
     Event,
     Token,
     SubmitKey,
+    Leftover,
 }
 
 impl Kind {
-    const SPELLED: [(Kind, &str); 5] =
-        [(Kind::Job, "job"), (Kind::Run, "run"), (Kind::Event, "event"), (Kind::Token, "token"), (Kind::SubmitKey, "submit key")];
+    const SPELLED: [(Kind, &str); 6] = [
+        (Kind::Job, "job"),
+        (Kind::Run, "run"),
+        (Kind::Event, "event"),
+        (Kind::Token, "token"),
+        (Kind::SubmitKey, "submit key"),
+        (Kind::Leftover, "leftover"),
+    ];
 
     fn text(self) -> &'static str {
         Self::SPELLED.iter().find(|(kind, _)| *kind == self).expect("SPELLED has every kind").1
@@ -39,6 +46,7 @@ impl Kind {
             Kind::Event => row.shown("seq"),
             Kind::Token => format!("{}…", row.shown("hash").chars().take(8).collect::<String>()),
             Kind::SubmitKey => row.shown("text"),
+            Kind::Leftover => row.shown("run"),
         }
     }
 }
@@ -200,7 +208,7 @@ fn still_unreadable(sql: &Sql<'_>, kind: &str, key: &str) -> Result<bool, StoreE
             Err(_) => return Ok(true),
         },
         // These are met again soon enough if they still matter.
-        Kind::Event | Kind::Token | Kind::SubmitKey => Ok(()),
+        Kind::Event | Kind::Token | Kind::SubmitKey | Kind::Leftover => Ok(()),
     };
     match read {
         Ok(()) => Ok(false),
@@ -222,7 +230,7 @@ pub(super) fn forget_job(sql: &Sql<'_>, job: &str) -> Result<(), StoreError> {
     sql.notes.forget(|kind, key| match kind {
         Kind::Job => key == job,
         Kind::Run => key.starts_with(&from),
-        Kind::Event | Kind::Token | Kind::SubmitKey => false,
+        Kind::Event | Kind::Token | Kind::SubmitKey | Kind::Leftover => false,
     });
     Ok(())
 }

@@ -127,7 +127,7 @@ pub fn ended(sql: &Sql<'_>, run: &RunKey, ending: &Ending, at_ms: u64) -> Result
 
 /// The runs of deleted jobs whose files are still there.
 pub fn leftovers(sql: &Sql<'_>) -> Result<Vec<RunKey>, StoreError> {
-    sql.query("SELECT run FROM leftover ORDER BY run LIMIT 1000", &[], |row| row.parsed("run"))
+    sql.query_sound(Kind::Leftover, "SELECT run FROM leftover ORDER BY run LIMIT 1000", &[], |row| row.parsed("run"))
 }
 
 /// Notes that nothing of a deleted job's run is left.
@@ -136,11 +136,13 @@ pub fn erased(sql: &Sql<'_>, run: &RunKey) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Remembers what a job that is about to be deleted leaves behind.
+/// Remembers what a job that is about to be deleted leaves behind, also of runs that cannot be read.
 pub fn leave_behind(sql: &Sql<'_>, job: JobId) -> Result<(), StoreError> {
-    for run in of_job(sql, job)? {
-        sql.execute("INSERT INTO leftover (run) VALUES ($1) ON CONFLICT (run) DO NOTHING", &[run.run.to_string().into()])?;
-    }
+    sql.execute(
+        "INSERT INTO leftover (run) SELECT job || ':' || role || '-' || task_index || ':' || attempt FROM run WHERE job = $1
+         ON CONFLICT (run) DO NOTHING",
+        &[job.into()],
+    )?;
     Ok(())
 }
 
@@ -170,7 +172,7 @@ fn read(row: &Row<'_>) -> Result<Run, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use model::task::Cause;
+    use model::{job::JobState, task::Cause};
 
     use super::*;
     use crate::store::{Store, jobs, testing::*};
@@ -299,5 +301,22 @@ mod tests {
         assert!(store.write(move |sql| insert(sql, &again)).await.is_err());
         let of_nobody = new_run(&run_key(2, "worker-0", 1));
         assert!(store.write(move |sql| insert(sql, &of_nobody)).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_deleted_job_leaves_its_runs_to_be_erased_and_each_is_forgotten_when_it_is() {
+        let place = Place::new();
+        let keys = ["ps-0", "worker-0"].map(|task| run_key(1, task, 1));
+        let store = with_runs(&place, &keys).await;
+        place.change_by_hand("UPDATE run SET pid = -1 WHERE role = 'ps'");
+        let stopped = to(JobState::Stopped, 5);
+        let _ = store.write(move |sql| jobs::advance(sql, (job_id(1), JobState::Queued, 1), &stopped)).await.unwrap();
+        assert_eq!(store.read(leftovers).await, Ok(vec![]));
+        assert_eq!(store.write(|sql| jobs::delete(sql, job_id(1))).await, Ok(Written::Yes));
+        assert_eq!(store.read(leftovers).await, Ok(keys.to_vec()), "also the one that could not be read");
+        let first = keys[0].clone();
+        store.write(move |sql| erased(sql, &first)).await.unwrap();
+        place.change_by_hand("INSERT INTO leftover (run) VALUES ('nonsense')");
+        assert_eq!(store.read(leftovers).await, Ok(vec![keys[1].clone()]));
     }
 }

@@ -84,6 +84,9 @@ impl Program {
             let error = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
             match error {
                 libc::ENOENT | libc::ENOTDIR => {}
+                // A directory of `PATH` that is closed to us says nothing about the program.
+                // SAFETY: the string ends with a null and outlives the call.
+                libc::EACCES if self.candidates.len() > 1 && unsafe { libc::access(candidate.as_ptr(), libc::F_OK) } != 0 => {}
                 libc::EACCES => telling = error,
                 _ => return error,
             }

@@ -1,6 +1,8 @@
 //! A supervisor's life, in the order in which things must happen.
 
 use std::{
+    cell::Cell,
+    convert::Infallible,
     fs,
     io::Write,
     os::fd::OwnedFd,
@@ -14,7 +16,7 @@ use model::{
     task::{Cause, Ending},
 };
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
+use tokio::{runtime::Runtime, time::Instant};
 
 use super::{
     cgroup::{Blueprint, Hierarchies},
@@ -24,9 +26,10 @@ use super::{
     launch::{self, Ground, Launched},
     lock::Lock,
     logs::Logs,
-    report::{AFTER_THE_END_MAX, Home},
+    report::{Home, PATIENCE, Told},
+    ship::Shipment,
     signals,
-    told::Told,
+    told::{self, Remote},
     watch,
 };
 use crate::{
@@ -42,28 +45,27 @@ pub struct SupervisorRecord {
     pub cgroups: Vec<PathBuf>,
 }
 
-pub fn live(told: &Told) -> anyhow::Result<()> {
+pub fn live(told: &told::Told) -> anyhow::Result<()> {
     become_independent();
     let dir = RunDir::at(fs::canonicalize(&told.dir).with_context(|| format!("there is no {}", told.dir.display()))?);
     journal::open(dir.journal());
     // Somebody else supervises this run already.
     let Some(_lock) = Lock::take(&dir.lock()).context("taking the lock")? else { return Ok(()) };
     crash::point("start.after-spawn-before-identity-recorded");
-    let order = read_order(&dir)?;
-    let home = home(&dir, &order)?;
-    if let Some(ending) = exit::read(&dir).context("reading the exit record")? {
-        return runtime()?.block_on(tell_ending(&home, None, ending));
+    let Some((order, home)) = find_order(&dir, told.remote.as_ref())? else { return Ok(()) };
+    let life = Life { dir, order, home, stop: signals::descriptor(&STOPPING)?, is_remote: told.remote.is_some() };
+    if let Some(ending) = exit::read(&life.dir).context("reading the exit record")? {
+        return runtime()?.block_on(life.tell_ending(None, ending));
     }
     // An earlier supervisor of this run is dead, and what its child did nobody can know. It is not ours
     // to start it a second time.
-    if dir.supervisor().exists() {
-        return Ok(());
-    }
-    let stop = signals::descriptor(&STOPPING).context("listening for signals")?;
-    run(&dir, &order, &home, stop)
+    if life.dir.supervisor().exists() { Ok(()) } else { life.run() }
 }
 
-/// Signals that ask for a stop, and the one we wait for ourselves.
+/// A child that is over in a blink is told of once, by its ending, which also says when it started. That
+/// halves the work for a thousand small tasks.
+const BLINK: Duration = Duration::from_millis(4);
+const WHILE_IT_RUNS: Duration = Duration::from_secs(365 * 24 * 3600);
 const STOPPING: [i32; 2] = [libc::SIGTERM, libc::SIGINT];
 
 /// Out of the server's session, so that nothing meant for the server reaches us; and no signal may end
@@ -79,55 +81,122 @@ fn become_independent() {
     }
 }
 
-fn read_order(dir: &RunDir) -> anyhow::Result<RunOrder> {
-    let text = fs::read(dir.order()).context("reading the order")?;
-    serde_json::from_slice(&text).context("understanding the order")
+/// The order lies in our directory, or has to be asked for. `None` if nobody has one for us.
+fn find_order(dir: &RunDir, remote: Option<&Remote>) -> anyhow::Result<Option<(RunOrder, Home)>> {
+    let line =
+        |path: &Path| fs::read_to_string(path).map(|text| text.trim().to_owned()).with_context(|| format!("reading {}", path.display()));
+    let home = |server: &str, token: String, run| -> anyhow::Result<Home> {
+        Ok(Home { client: Client::new(server, token)?, run, dir: dir.path().to_owned() })
+    };
+    let Some(remote) = remote else {
+        let text = fs::read(dir.order()).context("reading the order")?;
+        let order: RunOrder = serde_json::from_slice(&text).context("understanding the order")?;
+        let home = home(&line(&dir.server())?, line(&dir.token())?, order.run.clone())?;
+        return Ok(Some((order, home)));
+    };
+    let home = home(&remote.server, line(&remote.token_file)?, remote.run.clone())?;
+    // The runtime ends with this line, and with it any thread it may have made to look up a name: init
+    // must be forked from a process that has only one.
+    match runtime()?.block_on(home.order(Instant::now() + PATIENCE)) {
+        Told::Yes(order) => Ok(Some((order, home))),
+        Told::Unwanted(why) | Told::No(why) => {
+            say(&format!("there is no order for us: {why}"));
+            Ok(None)
+        }
+    }
 }
 
-fn home(dir: &RunDir, order: &RunOrder) -> anyhow::Result<Home> {
-    let line = |path: &Path| fs::read_to_string(path).map(|text| text.trim().to_owned());
-    let (server, token) = (line(&dir.server()).context("reading `server`")?, line(&dir.token()).context("reading `token`")?);
-    Ok(Home { client: Client::new(&server, token)?, run: order.run.clone() })
-}
-
-fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+fn runtime() -> anyhow::Result<Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?)
 }
 
-fn run(dir: &RunDir, order: &RunOrder, home: &Home, stop: OwnedFd) -> anyhow::Result<()> {
-    let hierarchies = Hierarchies::here().unwrap_or_default();
-    let blueprint = Blueprint::draw(&hierarchies, &order.run, &order.limits);
-    write_down_who_we_are(dir, &blueprint).context("writing supervisor.json")?;
-    exit::reserve(dir).context("reserving room for the exit record")?;
-    let mut logs = Logs::create(dir).context("creating the log")?;
-    let launched = launch::launch(&Ground { dir, order, blueprint: &blueprint, stop: &stop });
-    protect_ourselves();
-    let runtime = runtime()?;
-    let launched = match launched {
-        Ok(launched) => launched,
-        Err(cause) => {
-            let ending = never_started(cause);
-            exit::record(dir, &ending).context("writing the exit record")?;
-            return runtime.block_on(tell_ending(home, None, ending));
+struct Life {
+    dir: RunDir,
+    order: RunOrder,
+    home: Home,
+    /// Signals that ask us to stop wait here.
+    stop: OwnedFd,
+    is_remote: bool,
+}
+
+impl Life {
+    fn run(&self) -> anyhow::Result<()> {
+        let hierarchies = Hierarchies::here().unwrap_or_default();
+        let blueprint = Blueprint::draw(&hierarchies, &self.order.run, &self.order.limits);
+        self.write_down_who_we_are(&blueprint).context("writing supervisor.json")?;
+        exit::reserve(&self.dir).context("reserving room for the exit record")?;
+        let logs = Logs::create(&self.dir).context("creating the log")?;
+        let launched = launch::launch(&Ground { dir: &self.dir, order: &self.order, blueprint: &blueprint, stop: &self.stop });
+        protect_ourselves();
+        match launched {
+            Ok(launched) => runtime()?.block_on(self.see_it_through(&launched, logs)),
+            Err(cause) => {
+                let ending = never_started(cause);
+                exit::record(&self.dir, &ending).context("writing the exit record")?;
+                runtime()?.block_on(self.tell_ending(None, ending))
+            }
         }
-    };
-    runtime.block_on(async {
-        let telling = tokio::spawn(tell_start(home.clone(), started(&launched), launched.missing.is_empty()));
-        let seen = watch::watch(&launched, &mut logs, stop).await.context("watching the child")?;
-        let ending = watch::conclude(&launched, &mut logs, seen, &order.limits).map_err(anyhow::Error::msg)?;
+    }
+
+    fn write_down_who_we_are(&self, blueprint: &Blueprint) -> anyhow::Result<()> {
+        let record = SupervisorRecord { identity: Identity::own()?, cgroups: blueprint.paths() };
+        Ok(new_private_file(&self.dir.supervisor())?.write_all(&serde_json::to_vec(&record)?)?)
+    }
+
+    /// From the start of the child to the report of its end.
+    async fn see_it_through(&self, launched: &Launched, mut logs: Logs) -> anyhow::Result<()> {
+        let start_told = Cell::new(false);
+        let mut shipment = self.is_remote.then(|| Shipment::new(self.home.clone(), &self.dir));
+        let seen = tokio::select! {
+            seen = watch::watch(launched, &mut logs, &self.stop) => seen.context("watching the child")?,
+            never = self.meanwhile(launched, &start_told, &mut shipment) => match never {},
+        };
+        let ending = watch::conclude(launched, &mut logs, seen, &self.order.limits).map_err(anyhow::Error::msg)?;
         if let Err(error) = logs.finish() {
             say(&format!("the log may not survive a power cut: {error}"));
         }
-        exit::record(dir, &ending).context("writing the exit record")?;
-        let untold = !telling.is_finished() && !launched.missing.is_empty();
-        telling.abort();
-        tell_ending(home, untold.then(|| started(&launched)), ending).await
-    })
-}
+        exit::record(&self.dir, &ending).context("writing the exit record")?;
+        if let Some(shipment) = &mut shipment {
+            shipment.ship(Instant::now() + PATIENCE).await;
+        }
+        let start_matters = !start_told.get() && !launched.missing.is_empty();
+        self.tell_ending(start_matters.then(|| started(launched)), ending).await
+    }
 
-fn write_down_who_we_are(dir: &RunDir, blueprint: &Blueprint) -> anyhow::Result<()> {
-    let record = SupervisorRecord { identity: Identity::own()?, cgroups: blueprint.paths() };
-    Ok(new_private_file(&dir.supervisor())?.write_all(&serde_json::to_vec(&record)?)?)
+    /// What is done beside watching, and may wait for the server as long as it likes.
+    async fn meanwhile(&self, launched: &Launched, start_told: &Cell<bool>, shipment: &mut Option<Shipment>) -> Infallible {
+        let tell = async {
+            tokio::time::sleep(BLINK).await;
+            let told = self.home.tell(&started(launched), Instant::now() + WHILE_IT_RUNS).await;
+            start_told.set(told == Told::Yes(()));
+        };
+        let ship = async {
+            if let Some(shipment) = shipment {
+                shipment.keep_shipping().await;
+            }
+        };
+        tokio::join!(tell, ship);
+        std::future::pending().await
+    }
+
+    /// The ending is on disk. At home that is enough for a supervisor that is asked to go; far away the
+    /// disk may go with us, so we stay until it is told.
+    async fn tell_ending(&self, start: Option<Report>, ending: Ending) -> anyhow::Result<()> {
+        let until = Instant::now() + PATIENCE;
+        let tell = async {
+            if let Some(start) = start {
+                self.home.tell(&start, until).await;
+            }
+            self.home.tell(&Report::Ended { ending }, until).await
+        };
+        tokio::select! {
+            told = tell => if told != Told::Yes(()) {
+                say(&format!("the ending is written down, but the server did not take it: {told:?}"));
+            },
+            () = watch::asked_to_stop(&self.stop), if !self.is_remote => {}
+        }
+        Ok(())
+    }
 }
 
 /// When memory is short, the kernel should take a task before the one who can tell what happened. Done
@@ -142,27 +211,4 @@ fn started(launched: &Launched) -> Report {
 
 fn never_started(cause: Cause) -> Ending {
     Ending { cause, started_at_ms: None, ended_at_ms: now_ms(), peak_memory_bytes: None, cpu_ms: None }
-}
-
-/// A child that is over in a blink is told of once, by its ending, which also says when it started. That
-/// halves the work for a thousand small tasks.
-async fn tell_start(home: Home, report: Report, may_wait: bool) {
-    const BLINK: Duration = Duration::from_millis(4);
-    const WHILE_IT_RUNS: Duration = Duration::from_secs(365 * 24 * 3600);
-    if may_wait {
-        tokio::time::sleep(BLINK).await;
-    }
-    home.tell(&report, Instant::now() + WHILE_IT_RUNS).await;
-}
-
-async fn tell_ending(home: &Home, start: Option<Report>, ending: Ending) -> anyhow::Result<()> {
-    let until = Instant::now() + AFTER_THE_END_MAX;
-    if let Some(start) = start {
-        home.tell(&start, until).await;
-    }
-    let told = home.tell(&Report::Ended { ending }, until).await;
-    if told != super::report::Told::Yes {
-        say(&format!("the ending was written down, but the server did not take it: {told:?}"));
-    }
-    Ok(())
 }

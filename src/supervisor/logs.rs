@@ -54,14 +54,6 @@ impl Logs {
         Ok(Self { log, index, log_bytes: 0, index_bytes: 0, dropped_bytes: 0, batch })
     }
 
-    pub fn log_bytes(&self) -> u64 {
-        self.log_bytes
-    }
-
-    pub fn index_bytes(&self) -> u64 {
-        self.index_bytes
-    }
-
     /// Reads once from a pipe into the batch.
     pub fn read(&mut self, pipe: BorrowedFd<'_>, stream: Stream) -> io::Result<Read> {
         if self.batch.filled == BATCH_BYTES_MAX {

@@ -17,6 +17,7 @@ mod logs;
 mod mounts;
 mod report;
 mod sandbox;
+mod ship;
 mod signals;
 mod spawn;
 mod told;

@@ -1,29 +1,32 @@
 //! Telling the server. What is told is on disk already, so nothing is lost when nobody listens.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
-use model::{ids::RunKey, order::Report};
+use model::{
+    ids::RunKey,
+    order::{Report, RunOrder},
+};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::client::{Call, Client, ClientError};
 
-const CALL_TIMEOUT: Duration = Duration::from_secs(10);
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 const BACKOFF_FIRST: Duration = Duration::from_millis(50);
 const BACKOFF_MAX: Duration = Duration::from_secs(5);
 
-/// How long a supervisor whose child has ended keeps trying. After that the server reads the exit record
-/// by itself when it comes back.
-pub const AFTER_THE_END_MAX: Duration = Duration::from_secs(600);
+/// How long a supervisor without a running child keeps trying. After that the server reads the exit
+/// record by itself when it comes back.
+pub const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What came of telling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told<T = ()> {
     /// The server has it, for good.
-    Yes,
+    Yes(T),
     /// The server is there and does not want it: the attempt is an old one, or the job is deleted.
-    Unwanted,
+    Unwanted(String),
     /// Nobody took it in the time there was.
-    No,
+    No(String),
 }
 
 /// Where this run's supervisor reports to.
@@ -31,42 +34,53 @@ pub enum Told {
 pub struct Home {
     pub client: Client,
     pub run: RunKey,
+    /// Once this directory is erased nobody is interested in the run any more.
+    pub dir: PathBuf,
 }
 
 impl Home {
     /// Tells the server, again and again until it has heard or the time is over.
     pub async fn tell(&self, report: &Report, until: Instant) -> Told {
         let path = format!("/api/v1/runs/{}/report", self.run);
-        let Ok(body) = serde_json::to_vec(report) else { return Told::Unwanted };
-        match persist(until, || self.client.call(Call::post(&path, body.clone()))).await {
-            Ok(Some(_)) => Told::Yes,
-            Ok(None) => Told::Unwanted,
-            Err(_) => Told::No,
+        let body = serde_json::to_vec(report).expect("a report is JSON");
+        let tell = async || self.client.call(Call::post(&path, body.clone())).await;
+        self.persist(until, async || tell().await.map_or_else(no, |_| Told::Yes(()))).await
+    }
+
+    /// Asks what there is to do.
+    pub async fn order(&self, until: Instant) -> Told<RunOrder> {
+        let path = format!("/api/v1/runs/{}/order", self.run);
+        let ask = async || self.client.call(Call::get(&path)).await;
+        let read = |body: bytes::Bytes| serde_json::from_slice(&body).map_or_else(|error| Told::Unwanted(error.to_string()), Told::Yes);
+        self.persist(until, async || ask().await.map_or_else(no, read)).await
+    }
+
+    /// Tries until there is an answer that another try would not change.
+    pub async fn persist<T>(&self, until: Instant, mut attempt: impl AsyncFnMut() -> Told<T>) -> Told<T> {
+        let mut backoff = BACKOFF_FIRST;
+        loop {
+            let why = match timeout(CALL_TIMEOUT, attempt()).await {
+                Ok(Told::No(why)) => why,
+                Ok(told) => return told,
+                Err(_) => "no answer in time".to_owned(),
+            };
+            if timeout_at(until, sleep(backoff)).await.is_err() {
+                return Told::No(why);
+            }
+            if !self.dir.exists() {
+                return Told::Unwanted("the run's directory is gone".into());
+            }
+            backoff = (backoff * 2).min(BACKOFF_MAX);
         }
     }
 }
 
-/// Makes a call until there is an answer that another try would not change. `Ok(None)` is a no.
-pub async fn persist<T, F>(until: Instant, mut call: impl FnMut() -> F) -> Result<Option<T>, ClientError>
-where
-    F: Future<Output = Result<T, ClientError>>,
-{
-    let mut backoff = BACKOFF_FIRST;
-    loop {
-        let away = match timeout(CALL_TIMEOUT, call()).await {
-            Ok(Ok(answer)) => return Ok(Some(answer)),
-            Ok(Err(ClientError::Refused(status, _))) if status.is_client_error() && !is_passing(status.as_u16()) => return Ok(None),
-            Ok(Err(error)) => error,
-            Err(_) => ClientError::Away(String::new(), "no answer in time".into()),
-        };
-        if timeout_at(until, sleep(backoff)).await.is_err() {
-            return Err(away);
+/// A refusal is final, unless it is the kind that passes: too slow, too early, too many.
+fn no<T>(error: ClientError) -> Told<T> {
+    match &error {
+        ClientError::Refused(status, _) if status.is_client_error() && !matches!(status.as_u16(), 408 | 425 | 429) => {
+            Told::Unwanted(error.to_string())
         }
-        backoff = (backoff * 2).min(BACKOFF_MAX);
+        ClientError::Refused(..) | ClientError::Away(..) | ClientError::BadUrl(_) => Told::No(error.to_string()),
     }
-}
-
-/// Too slow, too early, too many: the server may want it later.
-fn is_passing(status: u16) -> bool {
-    matches!(status, 408 | 425 | 429)
 }

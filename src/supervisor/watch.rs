@@ -46,7 +46,7 @@ impl Seen {
 }
 
 /// Watches until init is gone. Nothing in here waits for the server.
-pub async fn watch(launched: &Launched, logs: &mut Logs, stop: OwnedFd) -> io::Result<Seen> {
+pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd) -> io::Result<Seen> {
     let mut seen = Seen::default();
     let (leash, stop) = (listen(launched.leash.as_fd())?, listen(stop.as_fd())?);
     let (stdout, stderr) = (listen(launched.stdout.as_fd())?, listen(launched.stderr.as_fd())?);
@@ -72,6 +72,14 @@ pub async fn watch(launched: &Launched, logs: &mut Logs, stop: OwnedFd) -> io::R
 fn listen(fd: BorrowedFd<'_>) -> io::Result<AsyncFd<BorrowedFd<'_>>> {
     // SAFETY: the descriptor is borrowed for as long as it is registered, so it stays open and the same.
     unsafe { AsyncFd::register_with_interest(fd, Interest::READABLE) }.map_err(io::Error::from)
+}
+
+/// Waits for a signal that asks us to go. If there is no way to listen for one, none will come.
+pub async fn asked_to_stop(stop: &OwnedFd) {
+    match listen(stop.as_fd()) {
+        Ok(stop) => _ = stop.async_io(Interest::READABLE, |fd| signals::take_now(*fd)).await,
+        Err(_) => std::future::pending().await,
+    }
 }
 
 /// Answers whether there may ever be more.

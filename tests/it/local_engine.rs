@@ -3,7 +3,9 @@
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::{fs::PermissionsExt, process::CommandExt},
     path::{Path, PathBuf},
+    process::Command,
     sync::Arc,
 };
 
@@ -22,7 +24,49 @@ use trainmaster::{
     supervisor::{RUN_VARIABLE, SupervisorRecord},
 };
 
-trainmaster::engine_contract!(ground);
+mod promises {
+    trainmaster::engine_contract!(super::ground);
+}
+
+/// Runs the promises once more as an ordinary user, after `wrapper` has done its part.
+fn hold_for_an_ordinary_user(wrapper: &[&str]) {
+    const NOBODY: u32 = 65534;
+    if !nix::unistd::geteuid().is_root() {
+        // Then the promises have been tried as an ordinary user already.
+        return;
+    }
+    // The repository may lie where nobody else can look.
+    let place = tempfile::tempdir().unwrap();
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let (tests, exe) = (place.path().join("it"), place.path().join("trainmaster"));
+    fs::copy(std::env::current_exe().unwrap(), &tests).unwrap();
+    fs::copy(exe_under_test(), &exe).unwrap();
+    let tests = tests.to_str().unwrap();
+    let line: Vec<&str> = wrapper.iter().copied().chain([tests, "local_engine::promises::", "--test-threads=4"]).collect();
+    let mut command = Command::new(line[0]);
+    command.args(&line[1..]).uid(NOBODY).gid(NOBODY).current_dir("/").env("TMPDIR", place.path()).env(EXE_VARIABLE, &exe);
+    let done = command.output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && said.contains("test result: ok. 16 passed"), "{said}{}", String::from_utf8_lossy(&done.stderr));
+}
+
+const EXE_VARIABLE: &str = "TRAINMASTER_EXE_UNDER_TEST";
+
+fn exe_under_test() -> PathBuf {
+    std::env::var_os(EXE_VARIABLE).map_or_else(|| env!("CARGO_BIN_EXE_trainmaster").into(), PathBuf::from)
+}
+
+#[test]
+fn an_ordinary_user_is_promised_the_same() {
+    hold_for_an_ordinary_user(&["/usr/bin/env"]);
+}
+
+#[test]
+fn where_the_kernel_refuses_every_namespace_the_same_is_promised() {
+    let refuse = "echo 0 > /proc/sys/user/max_user_namespaces && \
+        exec setpriv --inh-caps=-all --ambient-caps=-all --bounding-set=-all \"$0\" \"$@\"";
+    hold_for_an_ordinary_user(&["unshare", "--user", "--map-current-user", "--keep-caps", "sh", "-c", refuse]);
+}
 
 fn ground() -> Ground {
     let home = Arc::new(tempfile::tempdir().unwrap());
@@ -35,7 +79,7 @@ fn ground() -> Ground {
         nodes,
         devices: BTreeMap::new(),
     };
-    let engine = LocalEngine::new(Local { exe: env!("CARGO_BIN_EXE_trainmaster").into(), ..Local::from_config(&config).unwrap() });
+    let engine = LocalEngine::new(Local { exe: exe_under_test(), ..Local::from_config(&config).unwrap() });
     let (for_output, for_kill, for_left) = (home.clone(), home.clone(), home);
     Ground {
         engine: Box::new(engine),

@@ -1,5 +1,7 @@
 //! The real binary, real processes, a fresh directory and port for every test.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
+
 mod api;
 mod bad_input;
 mod delete;

@@ -60,8 +60,8 @@ fn modules_used(line: &str) -> Vec<String> {
     let code = line.split("//").next().unwrap_or_default();
     code.split("crate::")
         .skip(1)
-        .map(|rest| rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect::<String>())
-        .filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase()))
+        .map(|rest| rest.chars().take_while(|c| c.is_ascii_alphanumeric() || "_!".contains(*c)).collect::<String>())
+        .filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase()) && !name.ends_with('!'))
         .collect()
 }
 

@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 
 use super::{HouseRules, Plan, RolePlan, role};
 use crate::{
-    ids::{JobName, RoleName},
+    ids::{BadName, JobName, RoleName},
     resources::{parse_duration_ms, show_duration_ms},
     spec::{JobSpec, Problem, join, shown},
 };
 
-const DESCRIPTION_CHARACTERS_MAX: usize = 4096;
-const TAGS_MAX: usize = 32;
-const TAG_CHARACTERS_MAX: usize = 64;
+pub(crate) const DESCRIPTION_CHARACTERS_MAX: usize = 4096;
+pub(crate) const TAGS_MAX: usize = 32;
+pub(crate) const TAG_CHARACTERS_MAX: usize = 64;
 const PATH_BYTES_MAX: usize = 4095;
 /// Ten years: beyond it someone slipped, and sums of times stay far from the edge of their numbers.
-const DURATION_MS_MAX: u64 = 3650 * 86_400_000;
+pub(crate) const DURATION_MS_MAX: u64 = 3650 * 86_400_000;
 /// The kernel takes no longer single word of a command or environment.
 const WORD_BYTES_MAX: usize = 131_071;
 /// Our own variables; a person's must not pretend to be one.
@@ -55,7 +55,8 @@ pub fn compile(spec: &JobSpec, house: &HouseRules) -> Result<Plan, Vec<Problem>>
 }
 
 fn job_name(c: &mut Compile<'_>, text: &str) -> Option<JobName> {
-    let bad = |bad| c.tell("name", format!("{} {bad}", shown(text)), "write a name such as digits or bert-large.v2");
+    let told = |bad: BadName| if bad == BadName::Empty { bad.to_string() } else { format!("{} {bad}", shown(text)) };
+    let bad = |bad| c.tell("name", told(bad), "write a name such as digits or bert-large.v2");
     JobName::parse(text).map_err(bad).ok()
 }
 
@@ -115,8 +116,10 @@ fn tags(c: &mut Compile<'_>, tags: &[String]) -> Vec<String> {
 
 fn check_tag(c: &mut Compile<'_>, path: &str, tag: &str) {
     let length = tag.chars().count();
-    if length == 0 || length > TAG_CHARACTERS_MAX {
-        c.tell(path, format!("{} has {length} characters; a tag has 1 to {TAG_CHARACTERS_MAX}", shown(tag)), "write a short label");
+    if length == 0 {
+        c.tell(path, "is empty", "write a short label, or remove it");
+    } else if length > TAG_CHARACTERS_MAX {
+        c.tell(path, format!("{} has {length} characters; the most is {TAG_CHARACTERS_MAX}", shown(tag)), "write a short label");
     } else if let Some(bad) = tag.chars().find(|it| it.is_control() || *it == ',') {
         let bad = if bad == ',' { "a comma".into() } else { format!("the control character {}", bad.escape_unicode()) };
         c.tell(path, format!("{} has {bad}", shown(tag)), "write each tag as an item of its own, without commas");

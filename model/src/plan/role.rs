@@ -12,11 +12,11 @@ use crate::{
     spec::{Accelerators, Command, Completion, Ports, RoleSpec, Size, Threshold, ThresholdWord, join, shown},
 };
 
-const CPUS_MAX: f64 = 100_000.0;
+pub(crate) const CPUS_MAX: f64 = 100_000.0;
 const MEMORY_BYTES_MIN: u64 = 4 * MIB;
 /// A pebibyte: sums over all tasks stay far from the edge of their numbers.
-const MEMORY_BYTES_MAX: u64 = 1 << 50;
-const ACCELERATORS_MAX: u32 = 10_000;
+pub(crate) const MEMORY_BYTES_MAX: u64 = 1 << 50;
+pub(crate) const ACCELERATORS_MAX: u32 = 10_000;
 const LABEL_CHARACTERS_MAX: usize = 64;
 
 /// A role's plan before it is known to have a good name.
@@ -53,12 +53,14 @@ pub(super) fn compile(c: &mut Compile<'_>, path: &str, role: &RoleSpec) -> Unnam
     let (tasks, counted) = tasks(c, &join(path, "tasks"), role.tasks);
     let (min_failed, min_succeeded) = completion(c, &join(path, "completion"), &role.completion, counted);
     let at = |key: &str| join(path, key);
+    let command = command(c, &at("command"), &role.command);
+    let cpus_milli = role.cpus.map_or(c.house.cpus_milli_default, |cpus| cpus_milli(c, &at("cpus"), cpus));
     Unnamed {
         tasks,
-        command: command(c, &at("command"), &role.command),
+        command,
         resources: Resources {
-            cpus_milli: role.cpus.map_or(c.house.cpus_milli_default, |cpus| cpus_milli(c, &at("cpus"), cpus)),
-            memory_bytes: memory(c, &at("memory"), role.memory.as_ref()),
+            cpus_milli,
+            memory_bytes: memory(c, &at("memory"), role.memory.as_ref(), cpus_milli),
             accelerators: role.accelerators.as_ref().map(|it| accelerators(c, &at("accelerators"), it)).unwrap_or_default(),
         },
         shared_memory_bytes: shared_memory(c, &at("shared_memory"), role.shared_memory.as_ref()),
@@ -124,8 +126,10 @@ fn bytes(c: &mut Compile<'_>, path: &str, size: &Size) -> Option<u64> {
     None
 }
 
-fn memory(c: &mut Compile<'_>, path: &str, size: Option<&Size>) -> u64 {
-    let Some(size) = size else { return c.house.memory_bytes_default };
+/// A task that does not say gets the memory that goes with its CPUs.
+fn memory(c: &mut Compile<'_>, path: &str, size: Option<&Size>, cpus_milli: u64) -> u64 {
+    let share = u128::from(c.house.memory_bytes_per_cpu) * u128::from(cpus_milli) / 1000;
+    let Some(size) = size else { return (share as u64).max(MEMORY_BYTES_MIN) };
     let Some(bytes) = bytes(c, path, size) else { return 0 };
     if bytes < MEMORY_BYTES_MIN {
         let hint = "write a unit after the number: 512MiB, 4GiB";

@@ -5,7 +5,7 @@ use std::fmt;
 use super::{CompletionPlan, Plan, RolePlan};
 use crate::{
     resources::{Bytes, show_duration_ms},
-    spec::shown,
+    spec::harmless,
 };
 
 impl fmt::Display for Plan {
@@ -46,7 +46,7 @@ impl fmt::Display for RolePlan {
             writeln!(f, "    ports       {label} × {count}")?;
         }
         for (name, value) in &self.env {
-            writeln!(f, "    env         {name}={}", shown(value).trim_matches('`'))?;
+            writeln!(f, "    env         {name}={}", harmless(value))?;
         }
         writeln!(f, "    completion  {}", self.completion)
     }
@@ -69,11 +69,11 @@ fn counted(count: u32, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// As one would type it: words with anything special in them stand in quotes.
+/// As one would type it: words with anything special in them stand in quotes, and further lines under the first.
 fn command(words: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     let quoted = |word: &String| {
         if !word.is_empty() && word.chars().all(plain) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
     };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ").replace('\n', "\n                ")
 }

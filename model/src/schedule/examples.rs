@@ -219,9 +219,7 @@ fn a_job_that_can_never_fit_says_so_and_holds_nobody_up() {
     odd@1 waits: needs 1 × (1 CPU, 1GiB, 1 × H100) for worker, which can never fit: no node holds one worker task even when empty; node-1 has 4 CPU, 16GiB, node-2 has 2 CPU, 8GiB
     small@1 starts: worker-0 on node-1 (4 CPU, 1GiB)
     ");
-    insta::assert_snapshot!(said("job lost@1 worker=1x1,1"), @"
-    lost@1 waits: needs 1 × (1 CPU, 1GiB) for worker, which can never fit: there are 0 nodes
-    ");
+    insta::assert_snapshot!(said("job lost@1 worker=1x1,1"), @"lost@1 waits: needs 1 × (1 CPU, 1GiB) for worker, which can never fit: there are 0 nodes");
 }
 
 #[test]

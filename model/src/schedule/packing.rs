@@ -2,7 +2,10 @@
 
 use std::{cell::OnceCell, cmp::Ordering};
 
-use super::amount::{CPUS, MEMORY, Need, Row, add, devices, holds, take, times};
+use super::{
+    amount::{CPUS, MEMORY, Need, Row, add, devices, holds, take, times},
+    search::search,
+};
 
 /// A gang as placing sees it: what a task of each demand needs, and how many there are.
 pub(super) struct Gang {
@@ -104,7 +107,9 @@ pub(super) fn pack(gang: &Gang, room: &Room, capacity: &Room) -> Option<Vec<Shar
         return None;
     }
     let orders = gang.orders.get_or_init(|| gang.orders(&capacity.sum_of_open()));
-    orders.iter().find_map(|order| pack_in(order, gang, room.clone(), capacity))
+    let greedy = orders.iter().find_map(|order| pack_in(order, gang, room.clone(), capacity));
+    // One role alone is always packed as well as can be.
+    greedy.or_else(|| if gang.needs.len() > 1 { search(gang, &orders[0], room) } else { None })
 }
 
 fn pack_in(order: &[usize], gang: &Gang, mut room: Room, capacity: &Room) -> Option<Vec<Share>> {

@@ -70,12 +70,17 @@ pub(crate) fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
 
 /// A value as it may stand in a message: short, on one line, and without anything a terminal would obey.
 pub(crate) fn shown(text: &str) -> String {
+    if text.is_empty() { "an empty text".into() } else { format!("`{}`", harmless(text)) }
+}
+
+/// The same for where it is clear that it is a value.
+pub(crate) fn harmless(text: &str) -> String {
     const CHARACTERS_MAX: usize = 60;
     let mut shown: String = text.chars().take(CHARACTERS_MAX).flat_map(one_line).collect();
     if text.chars().nth(CHARACTERS_MAX).is_some() {
         shown.push('…');
     }
-    format!("`{shown}`")
+    shown
 }
 
 fn one_line(c: char) -> Vec<char> {
@@ -85,10 +90,45 @@ fn one_line(c: char) -> Vec<char> {
 
 /// A key as one step of a path. One that could be taken for several steps stands in quotes.
 pub(crate) fn step(key: &str) -> String {
-    let simple = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-~".contains(c));
-    if simple { key.to_owned() } else { shown(key).replace('`', "\"") }
+    let simple = key.chars().all(|c| c.is_ascii_alphanumeric() || "_-~".contains(c));
+    match key {
+        "" => "\"\"".to_owned(),
+        _ if simple => key.to_owned(),
+        _ => format!("\"{}\"", harmless(key)),
+    }
 }
 
 pub(crate) fn join(path: &str, key: &str) -> String {
     if path.is_empty() { step(key) } else { format!("{path}.{}", step(key)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_is_one_line_of_words_and_goes_over_the_wire_whole() {
+        let place = Place { line: 3, column: 5 };
+        let problem = Problem::new("roles.worker.cpus", "is 0").at(place).hint("write a number such as 2");
+        assert_eq!(problem.to_string(), "line 3, column 5: roles.worker.cpus: is 0 (write a number such as 2)");
+        assert_eq!(Problem::new("", "is empty").to_string(), "is empty");
+        let ProblemView { path, line, column, message, hint } = ProblemView::from(&problem);
+        assert_eq!((path, line, column), ("roles.worker.cpus".into(), 3, 5));
+        assert_eq!((message, hint), ("is 0".into(), Some("write a number such as 2".into())));
+    }
+
+    #[test]
+    fn a_value_in_a_message_is_short_and_harmless() {
+        assert_eq!(shown("a\u{1b}[31m\nb"), r"`a\u{1b}[31m\u{a}b`");
+        assert_eq!(shown("\u{202e}evil"), r"`\u{202e}evil`");
+        assert_eq!(shown(&"é".repeat(100)).chars().count(), 63);
+        assert_eq!(shown(""), "an empty text");
+    }
+
+    #[test]
+    fn a_path_has_one_step_for_each_key() {
+        assert_eq!(join("roles", "worker"), "roles.worker");
+        assert_eq!(join("roles", "a.b"), "roles.\"a.b\"");
+        assert_eq!(join("", ""), "\"\"");
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Accelerators, Command, Completion, JobSpec, Ports, Problem, RoleSpec, Size, Threshold, ThresholdWord, in_order,
-    walk::{Elsewhere, Field, Keys, Places, Walk, is_null, scalar},
+    walk::{Elsewhere, Field, Keys, Places, Walk, is_null, scalar, whole_number},
 };
 use crate::located::{self, Kind, Node, Place, Value};
 
@@ -32,7 +32,7 @@ pub(crate) fn read_all(text: &str) -> Reading {
     let mut walk = Walk { problems: parsed.problems, ..Walk::default() };
     walk.places.set("", START_OF_FILE);
     let spec = match parsed.root.filter(|root| !is_null(root)) {
-        Some(root) => Some(job(&mut walk, &root)),
+        Some(root) => job(&mut walk, &root),
         None => {
             if walk.problems.is_empty() {
                 walk.problems.push(Problem::new("", "the file is empty").at(START_OF_FILE).hint("a job needs at least `name` and `roles`"));
@@ -60,17 +60,16 @@ const DIRECTORY_HINT: &str = "write the path of a directory";
 const DURATION_HINT: &str = "write 90s, 15m, 12h or 7d";
 const ENV_HINT: &str = "write `NAME: value` pairs";
 
-fn job(walk: &mut Walk, root: &Node) -> JobSpec {
+fn job(walk: &mut Walk, root: &Node) -> Option<JobSpec> {
     let whole = Field { path: String::new(), node: root };
-    let Some(mut keys) = walk.keys(&whole, START_OF_FILE) else { return JobSpec::default() };
-    let keys = &mut keys;
+    let keys = &mut walk.keys(&whole, START_OF_FILE, "a job file begins with a line such as `name: digits`")?;
     let name = walk.required(keys, "name", "give the job a name, such as `name: digits`");
     let spec = JobSpec {
         name: name.and_then(|it| walk.text(&it, TEXT_HINT)).unwrap_or_default(),
         description: walk.optional(keys, "description").and_then(|it| walk.text(&it, TEXT_HINT)),
         tags: walk.optional(keys, "tags").map(|it| texts(walk, &it, "write `[first, second]`")).unwrap_or_default(),
-        priority: walk.optional(keys, "priority").and_then(|it| walk.whole(&it, "a whole number", "write a number such as 10 or -5")),
-        retries: walk.optional(keys, "retries").and_then(|it| count(walk, &it)),
+        priority: walk.optional(keys, "priority").and_then(|it| priority(walk, &it)),
+        retries: walk.optional(keys, "retries").and_then(|it| count(walk, &it, 0)),
         max_duration: walk.optional(keys, "max_duration").and_then(|it| duration(walk, &it)),
         stop_grace: walk.optional(keys, "stop_grace").and_then(|it| duration(walk, &it)),
         code: walk.optional(keys, "code").and_then(|it| walk.text(&it, DIRECTORY_HINT)),
@@ -79,7 +78,7 @@ fn job(walk: &mut Walk, root: &Node) -> JobSpec {
         roles: roles(walk, keys),
     };
     walk.no_more(keys, &OF_A_ROLE);
-    spec
+    Some(spec)
 }
 
 fn roles(walk: &mut Walk, keys: &mut Keys<'_>) -> BTreeMap<String, RoleSpec> {
@@ -93,10 +92,12 @@ fn role(walk: &mut Walk, field: &Field<'_>, place: Place) -> RoleSpec {
     let nothing = Node { place, value: Value::Map(Vec::new()) };
     // `worker:` with nothing under it is a role without a command, not a value of the wrong shape.
     let node = if is_null(field.node) { &nothing } else { field.node };
-    let Some(mut keys) = walk.keys(&Field { path: field.path.clone(), node }, place) else { return RoleSpec::default() };
+    let Some(mut keys) = walk.keys(&Field { path: field.path.clone(), node }, place, "write `command: …` under it") else {
+        return RoleSpec::default();
+    };
     let keys = &mut keys;
     let spec = RoleSpec {
-        tasks: walk.optional(keys, "tasks").and_then(|it| count(walk, &it)),
+        tasks: walk.optional(keys, "tasks").and_then(|it| count(walk, &it, 1)),
         command: command(walk, keys),
         cpus: walk.optional(keys, "cpus").and_then(|it| number(walk, &it)),
         memory: walk.optional(keys, "memory").and_then(|it| size(walk, &it)),
@@ -128,12 +129,20 @@ fn texts(walk: &mut Walk, field: &Field<'_>, hint: &str) -> Vec<String> {
 /// Values are taken by the letters they were written with: `BATCH: 64` is the text `64`.
 fn env(walk: &mut Walk, field: &Field<'_>) -> BTreeMap<String, String> {
     let named = walk.open_map(field, ENV_HINT);
-    let value = |walk: &mut Walk, it: &Field<'_>| walk.word(it, "write \"\" for an empty value").unwrap_or_default();
+    let hint = |it: &Field<'_>| {
+        if is_null(it.node) { "write \"\" for an empty value" } else { "write one value, in quotes if it is more than a word" }
+    };
+    let value = |walk: &mut Walk, it: &Field<'_>| walk.word(it, hint(it)).unwrap_or_default();
     named.into_iter().map(|(name, field, _)| (name.to_owned(), value(walk, &field))).collect()
 }
 
-fn count(walk: &mut Walk, field: &Field<'_>) -> Option<u32> {
-    walk.whole(field, "a whole number, 0 or more", "write a number such as 2")
+/// The plan tells a number below `least`; here it is only said what to write.
+fn count(walk: &mut Walk, field: &Field<'_>, least: u32) -> Option<u32> {
+    walk.whole(field, &format!("a whole number, {least} or more"), "write a number such as 2")
+}
+
+fn priority(walk: &mut Walk, field: &Field<'_>) -> Option<i32> {
+    walk.whole(field, &format!("a whole number from {} to {}", i32::MIN, i32::MAX), "write a number such as 10 or -5")
 }
 
 fn number(walk: &mut Walk, field: &Field<'_>) -> Option<f64> {
@@ -149,40 +158,40 @@ fn number(walk: &mut Walk, field: &Field<'_>) -> Option<f64> {
 
 fn size(walk: &mut Walk, field: &Field<'_>) -> Option<Size> {
     const HINT: &str = "write a size such as 512MiB or 4GiB, or a number of bytes";
-    match scalar(field.node) {
-        Some((scalar, Kind::Text)) => Some(Size::Text(scalar.text.clone())),
-        Some((_, Kind::Int(number))) if u64::try_from(number).is_ok() => u64::try_from(number).ok().map(Size::Bytes),
-        Some((scalar, Kind::Float(_))) => {
-            walk.wrong(field, "a size", &format!("add a unit: {}GiB", scalar.text));
-            None
-        }
-        Some((_, Kind::Int(_) | Kind::Null | Kind::Bool(_))) | None => {
-            walk.wrong(field, "a size", HINT);
-            None
-        }
+    let Some((scalar, kind)) = scalar(field.node) else {
+        walk.wrong(field, "a size", HINT);
+        return None;
+    };
+    match (kind, whole_number(kind).and_then(|number| u64::try_from(number).ok())) {
+        (Kind::Text, _) => return Some(Size::Text(scalar.text.clone())),
+        (_, Some(bytes)) => return Some(Size::Bytes(bytes)),
+        (Kind::Float(_), None) => walk.wrong(field, "a size", &format!("add a unit: {}GiB", scalar.text)),
+        (Kind::Int(_) | Kind::Null | Kind::Bool(_), None) => walk.wrong(field, "a size", HINT),
     }
+    None
 }
 
 /// A bare number is a number of seconds, which the plan reads from its text.
 fn duration(walk: &mut Walk, field: &Field<'_>) -> Option<String> {
     match scalar(field.node) {
-        Some((scalar, Kind::Text | Kind::Int(_))) => Some(scalar.text.clone()),
-        Some((_, Kind::Float(_) | Kind::Null | Kind::Bool(_))) | None => {
+        Some((scalar, Kind::Text)) => Some(scalar.text.clone()),
+        Some((_, kind)) if whole_number(kind).is_some() => whole_number(kind).map(|seconds| seconds.to_string()),
+        Some((_, Kind::Int(_) | Kind::Float(_) | Kind::Null | Kind::Bool(_))) | None => {
             walk.wrong(field, "a time", DURATION_HINT);
             None
         }
     }
 }
 
-fn counts(walk: &mut Walk, field: &Field<'_>, hint: &str) -> BTreeMap<String, u32> {
+fn counts(walk: &mut Walk, field: &Field<'_>, least: u32, hint: &str) -> BTreeMap<String, u32> {
     let named = walk.open_map(field, hint);
-    named.into_iter().filter_map(|(name, field, _)| Some((name.to_owned(), count(walk, &field)?))).collect()
+    named.into_iter().filter_map(|(name, field, _)| Some((name.to_owned(), count(walk, &field, least)?))).collect()
 }
 
 fn accelerators(walk: &mut Walk, field: &Field<'_>) -> Option<Accelerators> {
     const HINT: &str = "write a number such as 2, or a number by type such as `{A100: 2}`";
     match &field.node.value {
-        Value::Map(_) => Some(Accelerators::ByType(counts(walk, field, HINT))),
+        Value::Map(_) => Some(Accelerators::ByType(counts(walk, field, 0, HINT))),
         Value::Scalar(_) | Value::List(_) | Value::Refused => walk.whole(field, "a whole number or a map", HINT).map(Accelerators::AnyType),
     }
 }
@@ -190,7 +199,7 @@ fn accelerators(walk: &mut Walk, field: &Field<'_>) -> Option<Accelerators> {
 fn ports(walk: &mut Walk, field: &Field<'_>) -> Option<Ports> {
     const HINT: &str = "write labels such as `[grpc]`, or how many by label such as `{grpc: 2}`";
     match &field.node.value {
-        Value::Map(_) => Some(Ports::Counts(counts(walk, field, HINT))),
+        Value::Map(_) => Some(Ports::Counts(counts(walk, field, 1, HINT))),
         Value::List(_) => Some(Ports::Labels(texts(walk, field, HINT))),
         Value::Scalar(_) | Value::Refused => {
             walk.wrong(field, "a list or a map", HINT);
@@ -203,7 +212,7 @@ fn completion(walk: &mut Walk, keys: &mut Keys<'_>) -> Completion {
     let Some((field, place)) = walk.as_written(keys, "completion").filter(|(field, _)| !is_null(field.node)) else {
         return Completion::default();
     };
-    let Some(mut keys) = walk.keys(&field, place) else { return Completion::default() };
+    let Some(mut keys) = walk.keys(&field, place, "write `min_failed: 1` under it") else { return Completion::default() };
     let keys = &mut keys;
     let read = Completion { min_failed: threshold(walk, keys, "min_failed"), min_succeeded: threshold(walk, keys, "min_succeeded") };
     walk.no_more(keys, &OF_NOTHING_ELSE);

@@ -40,6 +40,8 @@ pub struct Keys<'a> {
     place: Place,
     entries: Vec<&'a Entry>,
     asked: Vec<&'static str>,
+    /// Required and not there, with the hint for it.
+    missing: Vec<(&'static str, &'static str)>,
 }
 
 /// Keys of another level of the file, which people sometimes write one level too high or too low.
@@ -67,12 +69,12 @@ impl Walk {
         }
     }
 
-    pub fn keys<'a>(&mut self, field: &Field<'a>, place: Place) -> Option<Keys<'a>> {
+    pub fn keys<'a>(&mut self, field: &Field<'a>, place: Place, hint: &str) -> Option<Keys<'a>> {
         let Value::Map(entries) = &field.node.value else {
-            self.wrong(field, "a map", "write `key: value` pairs");
+            self.wrong(field, "a map", hint);
             return None;
         };
-        Some(Keys { path: field.path.clone(), place, entries: entries.iter().collect(), asked: Vec::new() })
+        Some(Keys { path: field.path.clone(), place, entries: entries.iter().collect(), asked: Vec::new(), missing: Vec::new() })
     }
 
     /// The entries of a map whose keys a person chooses, with the place of the key for each.
@@ -105,25 +107,41 @@ impl Walk {
         self.as_written(keys, key).map(|(field, _)| field).filter(|field| !is_null(field.node))
     }
 
-    pub fn required<'a>(&mut self, keys: &mut Keys<'a>, key: &'static str, hint: &str) -> Option<Field<'a>> {
-        let field = self.optional(keys, key);
-        if field.is_none() {
-            self.problems.push(Problem::new(join(&keys.path, key), "is missing").at(keys.place).hint(hint));
+    pub fn required<'a>(&mut self, keys: &mut Keys<'a>, key: &'static str, hint: &'static str) -> Option<Field<'a>> {
+        match self.as_written(keys, key) {
+            None => keys.missing.push((key, hint)),
+            Some((field, _)) if is_null(field.node) => self.tell(&field, "is there without a value".into(), hint),
+            Some((field, _)) => return Some(field),
         }
-        field
+        None
     }
 
-    /// Whatever was not asked for is unknown.
+    /// Tells what was not asked for, and then what was asked for in vain. One that is only misspelt is not missing too.
     pub fn no_more(&mut self, keys: &Keys<'_>, elsewhere: &Elsewhere) {
-        for entry in &keys.entries {
-            let hint = match nearest(&entry.key, &keys.asked) {
-                _ if elsewhere.keys.contains(&entry.key.as_str()) => format!("it belongs {}", elsewhere.place),
-                Some(key) => format!("did you mean `{key}`?"),
-                None => format!("the keys here are {}", keys.asked.join(", ")),
-            };
-            let problem = Problem::new(join(&keys.path, &entry.key), format!("unknown key {}", shown(&entry.key)));
-            self.problems.push(problem.at(entry.key_place).hint(hint));
+        let meant: Vec<&str> = keys.entries.iter().filter_map(|entry| self.unknown(entry, keys, elsewhere)).collect();
+        for (key, hint) in &keys.missing {
+            let path = join(&keys.path, key);
+            if meant.contains(key) {
+                self.refused.push(path);
+            } else {
+                self.problems.push(Problem::new(path, "is missing").at(keys.place).hint(*hint));
+            }
         }
+    }
+
+    /// Tells an unknown key, and answers the known one that was probably meant.
+    fn unknown(&mut self, entry: &Entry, keys: &Keys<'_>, elsewhere: &Elsewhere) -> Option<&'static str> {
+        let belongs_elsewhere = elsewhere.keys.contains(&entry.key.as_str());
+        let meant = nearest(&entry.key, &keys.asked).filter(|_| !belongs_elsewhere);
+        let hint = match meant {
+            _ if belongs_elsewhere => format!("it belongs {}", elsewhere.place),
+            _ if entry.key == "<<" => "merging is not taken in job files; write the keys out".into(),
+            Some(key) => format!("did you mean `{key}`?"),
+            None => format!("the keys here are {}", keys.asked.join(", ")),
+        };
+        let problem = Problem::new(join(&keys.path, &entry.key), format!("unknown key {}", shown(&entry.key)));
+        self.problems.push(problem.at(entry.key_place).hint(hint));
+        meant
     }
 
     pub fn text(&mut self, field: &Field<'_>, hint: &str) -> Option<String> {
@@ -152,10 +170,7 @@ impl Walk {
     }
 
     pub fn whole<T: TryFrom<i128>>(&mut self, field: &Field<'_>, must_be: &str, hint: &str) -> Option<T> {
-        let number = match scalar(field.node) {
-            Some((_, Kind::Int(number))) => T::try_from(number).ok(),
-            _ => None,
-        };
+        let number = scalar(field.node).and_then(|(_, kind)| whole_number(kind)).and_then(|number| T::try_from(number).ok());
         if number.is_none() {
             let quoted_number = matches!(&field.node.value, Value::Scalar(it) if !it.plain && it.text.parse::<i128>().is_ok());
             self.wrong(field, must_be, if quoted_number { "write it without quotes" } else { hint });
@@ -182,6 +197,16 @@ pub fn scalar(node: &Node) -> Option<(&Scalar, Kind)> {
     match &node.value {
         Value::Scalar(scalar) => Some((scalar, scalar.kind())),
         Value::List(_) | Value::Map(_) | Value::Refused => None,
+    }
+}
+
+/// JSON does not tell `2` from `2.0`, and some programs write the latter.
+pub fn whole_number(kind: Kind) -> Option<i128> {
+    const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
+    match kind {
+        Kind::Int(number) => Some(number),
+        Kind::Float(number) if number.fract() == 0.0 && number.abs() < EXACT_BELOW => Some(number as i128),
+        Kind::Float(_) | Kind::Null | Kind::Bool(_) | Kind::Text => None,
     }
 }
 
