@@ -63,15 +63,11 @@ macro_rules! places {
 }
 
 places! {
-    order = "order.json";
-    token = "token";
-    server = "server";
-    /// Locked by the supervisor for its whole life.
-    lock = "lock";
-    /// Who supervises; written before anything else is done.
+    /// What to run and whom to tell. Locked by the supervisor for its whole life.
+    letter = "order.json";
+    /// Who supervises, written before anything else is done; and, on a second line, who is supervised,
+    /// written before the child may exec.
     supervisor = "supervisor.json";
-    /// Who is supervised; written before the child may exec.
-    child = "child.json";
     /// The bytes of both streams in the order they came.
     log = "output.log";
     /// When each piece of the log came, and from which stream.

@@ -37,7 +37,8 @@ pub async fn doctor(context: &Context) -> Result<Exit, Failure> {
 
 fn machine(data: &std::path::Path) -> Vec<Check> {
     let check = |it: local::Check| Check { name: it.name.into(), ok: it.ok, what: it.what, hint: it.hint };
-    local::doctor(data).into_iter().map(check).collect()
+    let exe = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
+    local::doctor(data, &exe).into_iter().map(check).collect()
 }
 
 async fn server(context: &Context) -> Check {

@@ -5,7 +5,6 @@ use std::{
     collections::BTreeSet,
     ops::RangeInclusive,
     path::PathBuf,
-    process::Child,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize},
 };
 
@@ -16,6 +15,7 @@ use super::{Answer, Engine, EngineError, Node, Start};
 use crate::{
     config::ServerConfig,
     rundir::{live_dir, private_dir, runs_dir},
+    supervisor::Nursery,
 };
 
 mod clean;
@@ -61,14 +61,17 @@ struct House {
     config: Local,
     /// Nodes that are taken down, to try what happens then.
     down: Mutex<BTreeSet<NodeName>>,
-    /// Supervisors we have started, until they are reaped.
-    supervisors: Mutex<Vec<Child>>,
+    /// Where supervisors come from, while there is something to do.
+    nursery: Mutex<Option<Nursery>>,
+    /// Nurseries that have closed and are not yet reaped.
+    retired: Mutex<Vec<Nursery>>,
     next_port: AtomicUsize,
 }
 
 impl LocalEngine {
     pub fn new(config: Local) -> Self {
-        let house = House { config, down: Mutex::default(), supervisors: Mutex::default(), next_port: AtomicUsize::new(0) };
+        let (down, nursery, retired) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let house = House { config, down, nursery, retired, next_port: AtomicUsize::new(0) };
         Self { house: Arc::new(house) }
     }
 
@@ -135,8 +138,8 @@ impl Engine for LocalEngine {
     }
 
     fn start<'a>(&'a self, start: Start<'a>) -> Answer<'a, ()> {
-        let (house, letter) = (self.house.clone(), start::Letter::of(&start));
-        aside(move || house.start(&letter?))
+        let (house, letter) = (self.house.clone(), start::letter(&start));
+        aside(move || house.start(&letter))
     }
 
     fn stop<'a>(&'a self, run: &'a RunKey) -> Answer<'a, ()> {

@@ -52,7 +52,7 @@ impl Paths {
         Self {
             input: order.input.as_ref().map_or_else(|| dir.root(), PathBuf::from),
             output: dir.output(),
-            code: order.code.as_ref().map_or_else(|| dir.code_upper(), PathBuf::from),
+            code: order.code.as_ref().map_or_else(|| dir.tmp(), PathBuf::from),
             cache: dir.cache(),
             tmp: dir.tmp(),
         }
@@ -173,12 +173,16 @@ fn put_ours_away(pipes: &Pipes, cwd: &Path) -> io::Result<()> {
     std::env::set_current_dir(cwd)
 }
 
+/// Asked of the kernel directly: the C library keeps two signals to itself and would leave them ignored
+/// if they were.
 fn reset_signals() {
     const SIGNALS_MAX: i32 = 64;
-    // SAFETY: the default action is valid for every signal; those that have no other refuse, which is fine.
+    let default = [0_u64; 4];
+    // SAFETY: all zeroes is the default action, valid for every signal; those that have no other refuse,
+    // which is fine. The size is that of the kernel's own set.
     unsafe {
         for signal in 1..=SIGNALS_MAX {
-            libc::signal(signal, libc::SIG_DFL);
+            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), std::ptr::null::<u8>(), size_of::<u64>());
         }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);

@@ -1,7 +1,7 @@
 //! From an order to a running child.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Read, Write},
     net::TcpListener,
     os::fd::{AsRawFd, OwnedFd},
@@ -25,10 +25,7 @@ use super::{
     sandbox::{self, Rooms},
     signals, spawn,
 };
-use crate::{
-    crash,
-    rundir::{RunDir, new_private_file},
-};
+use crate::{crash, rundir::RunDir};
 
 /// A child that runs, and the ends of everything that leads to it.
 pub struct Launched {
@@ -43,7 +40,7 @@ pub struct Launched {
     pub group: Group,
 }
 
-/// What `child.json` holds: whom to look for when the supervisor is gone.
+/// What the second line of `supervisor.json` holds: whom to look for when the supervisor is gone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChildRecord {
     /// The first process of the tree.
@@ -290,7 +287,8 @@ impl Begun {
     fn record(&self, dir: &RunDir, child: i32) -> io::Result<()> {
         let (init, child) = (Identity::of(self.init)?, Identity::of(child)?);
         let record = ChildRecord { init, child, pid_namespace: self.walls.mount_and_pid, missing: self.missing.clone() };
-        new_private_file(&dir.child())?.write_all(&serde_json::to_vec(&record)?)
+        let line = serde_json::to_string(&record)? + "\n";
+        fs::OpenOptions::new().append(true).open(dir.supervisor())?.write_all(line.as_bytes())
     }
 
     /// Gives the word. Answers why the program could not be started, if it could not.

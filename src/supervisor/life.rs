@@ -24,6 +24,7 @@ use super::{
     identity::Identity,
     journal::{self, now_ms, say},
     launch::{self, Ground, Launched},
+    letter::Letter,
     lock::Lock,
     logs::Logs,
     report::{Home, PATIENCE, Told},
@@ -38,7 +39,7 @@ use crate::{
     rundir::{RunDir, new_private_file},
 };
 
-/// What `supervisor.json` holds: who we are, and what to clean up if we cannot.
+/// What the first line of `supervisor.json` holds: who we are, and what to clean up if we cannot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SupervisorRecord {
     pub identity: Identity,
@@ -50,7 +51,7 @@ pub fn live(told: &told::Told) -> anyhow::Result<()> {
     let dir = RunDir::at(fs::canonicalize(&told.dir).with_context(|| format!("there is no {}", told.dir.display()))?);
     journal::open(dir.journal());
     // Somebody else supervises this run already.
-    let Some(_lock) = Lock::take(&dir.lock()).context("taking the lock")? else { return Ok(()) };
+    let Some(_lock) = Lock::take(&dir.letter()).context("taking the lock")? else { return Ok(()) };
     crash::point("start.after-spawn-before-identity-recorded");
     let Some((order, home)) = find_order(&dir, told.remote.as_ref())? else { return Ok(()) };
     let life = Life { dir, order, home, stop: signals::descriptor(&STOPPING)?, is_remote: told.remote.is_some() };
@@ -89,10 +90,9 @@ fn find_order(dir: &RunDir, remote: Option<&Remote>) -> anyhow::Result<Option<(R
         Ok(Home { client: Client::new(server, token)?, run, dir: dir.path().to_owned() })
     };
     let Some(remote) = remote else {
-        let text = fs::read(dir.order()).context("reading the order")?;
-        let order: RunOrder = serde_json::from_slice(&text).context("understanding the order")?;
-        let home = home(&line(&dir.server())?, line(&dir.token())?, order.run.clone())?;
-        return Ok(Some((order, home)));
+        let letter = Letter::read(&dir.letter()).context("reading the letter")?.context("there is no letter that can be read")?;
+        let home = home(&letter.server, letter.token, letter.order.run.clone())?;
+        return Ok(Some((letter.order, home)));
     };
     let home = home(&remote.server, line(&remote.token_file)?, remote.run.clone())?;
     // The runtime ends with this line, and with it any thread it may have made to look up a name: init
@@ -125,7 +125,7 @@ impl Life {
         let blueprint = Blueprint::draw(&hierarchies, &self.order.run, &self.order.limits);
         self.write_down_who_we_are(&blueprint).context("writing supervisor.json")?;
         exit::reserve(&self.dir).context("reserving room for the exit record")?;
-        let logs = Logs::create(&self.dir).context("creating the log")?;
+        let logs = Logs::new(&self.dir);
         let launched = launch::launch(&Ground { dir: &self.dir, order: &self.order, blueprint: &blueprint, stop: &self.stop });
         protect_ourselves();
         match launched {
@@ -140,7 +140,8 @@ impl Life {
 
     fn write_down_who_we_are(&self, blueprint: &Blueprint) -> anyhow::Result<()> {
         let record = SupervisorRecord { identity: Identity::own()?, cgroups: blueprint.paths() };
-        Ok(new_private_file(&self.dir.supervisor())?.write_all(&serde_json::to_vec(&record)?)?)
+        let line = serde_json::to_string(&record)? + "\n";
+        Ok(new_private_file(&self.dir.supervisor())?.write_all(line.as_bytes())?)
     }
 
     /// From the start of the child to the report of its end.

@@ -5,6 +5,7 @@ use std::{
     fs::File,
     io::{self, Write},
     os::fd::{AsRawFd, BorrowedFd},
+    path::Path,
 };
 
 use model::logs::{Piece, Stream};
@@ -18,15 +19,20 @@ use crate::{
 /// As much as is read before it is written.
 const BATCH_BYTES_MAX: usize = 256 << 10;
 
-/// `output.log` and `output.idx`, opened before the child exists.
+/// `output.log` and `output.idx`, made when the child says its first word.
 pub struct Logs {
-    log: File,
-    index: File,
+    dir: RunDir,
+    files: Option<Files>,
     log_bytes: u64,
     index_bytes: u64,
     /// Since there was last room on the disk.
     dropped_bytes: u64,
     batch: Batch,
+}
+
+struct Files {
+    log: File,
+    index: File,
 }
 
 /// How much of a pipe was read.
@@ -48,10 +54,20 @@ struct Batch {
 }
 
 impl Logs {
-    pub fn create(dir: &RunDir) -> io::Result<Self> {
-        let (log, index) = (new_private_file(&dir.log())?, new_private_file(&dir.index())?);
+    pub fn new(dir: &RunDir) -> Self {
         let batch = Batch { buffer: vec![0; BATCH_BYTES_MAX].into_boxed_slice(), filled: 0, pieces: Vec::new() };
-        Ok(Self { log, index, log_bytes: 0, index_bytes: 0, dropped_bytes: 0, batch })
+        Self { dir: dir.clone(), files: None, log_bytes: 0, index_bytes: 0, dropped_bytes: 0, batch }
+    }
+
+    /// The files, made on the first call that finds room for them.
+    fn files(&mut self) -> io::Result<&mut Files> {
+        match &mut self.files {
+            Some(files) => Ok(files),
+            none => {
+                let log = made_or_empty(&self.dir.log())?;
+                Ok(none.insert(Files { log, index: made_or_empty(&self.dir.index())? }))
+            }
+        }
     }
 
     /// Reads once from a pipe into the batch.
@@ -103,9 +119,9 @@ impl Logs {
     pub fn finish(&mut self) -> io::Result<()> {
         self.flush();
         self.say_what_was_dropped();
-        if self.log_bytes > 0 {
-            self.log.sync_data()?;
-            self.index.sync_data()?;
+        if let Some(files) = &self.files {
+            files.log.sync_data()?;
+            files.index.sync_data()?;
         }
         Ok(())
     }
@@ -130,12 +146,13 @@ impl Logs {
     /// between, the index speaks of bytes that are not there, which a reader can see.
     fn append(&mut self, pieces: &[Piece], bytes: &[u8]) -> usize {
         let entries = self.entries(pieces, bytes.len());
-        if self.index.write_all(&entries).is_err() {
+        let Ok(files) = self.files() else { return 0 };
+        if files.index.write_all(&entries).is_err() {
             self.back_to(self.log_bytes);
             return 0;
         }
         crash::point("run.log-append-before-index");
-        let written = write_as_much_as_fits(&mut self.log, bytes);
+        let written = write_as_much_as_fits(&mut files.log, bytes);
         if written == bytes.len() {
             self.index_bytes += entries.len() as u64;
             self.log_bytes += written as u64;
@@ -148,7 +165,7 @@ impl Logs {
     fn settle_for(&mut self, pieces: &[Piece], written: usize) -> usize {
         self.back_to(self.log_bytes + written as u64);
         let entries = self.entries(pieces, written);
-        if self.index.write_all(&entries).is_err() {
+        if self.files().and_then(|files| files.index.write_all(&entries)).is_err() {
             self.back_to(self.log_bytes);
             return 0;
         }
@@ -159,8 +176,10 @@ impl Logs {
 
     /// Cuts both files to what is known to be right. Making a file shorter needs no room.
     fn back_to(&mut self, log_bytes: u64) {
-        let _ = self.index.set_len(self.index_bytes);
-        let _ = self.log.set_len(log_bytes);
+        if let Some(files) = &self.files {
+            let _ = files.index.set_len(self.index_bytes);
+            let _ = files.log.set_len(log_bytes);
+        }
     }
 
     /// The index entries of the first `length` bytes of a batch.
@@ -183,6 +202,14 @@ impl Batch {
             self.pieces.push(piece);
             self.filled += length;
         }
+    }
+}
+
+/// A disk that had room for the first file and not for the second leaves the first one empty.
+fn made_or_empty(path: &Path) -> io::Result<File> {
+    match new_private_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => std::fs::OpenOptions::new().append(true).open(path),
+        made => made,
     }
 }
 

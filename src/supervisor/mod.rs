@@ -11,10 +11,13 @@ mod init;
 mod journal;
 mod launch;
 mod leash;
+pub mod letter;
 mod life;
 pub mod lock;
 mod logs;
 mod mounts;
+mod nursery;
+pub mod record;
 mod report;
 mod sandbox;
 mod ship;
@@ -29,9 +32,17 @@ use std::{ffi::OsString, process::ExitCode};
 pub use child::RUN_VARIABLE;
 pub use launch::ChildRecord;
 pub use life::SupervisorRecord;
+pub use nursery::Nursery;
 
 /// `trainmaster supervise …`: lives one run from beginning to end.
+///
+/// With `--nursery` it lives as many as it is asked to on its standard input, each in a process of its own.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let mut arguments = arguments.peekable();
+    if arguments.next_if(|it| it == nursery::FLAG).is_some() {
+        nursery::tend();
+        return ExitCode::SUCCESS;
+    }
     let lived = told::read(arguments).and_then(|told| life::live(&told));
     match lived {
         Ok(()) => ExitCode::SUCCESS,

@@ -125,7 +125,7 @@ fn own_rooms(rooms: &Rooms, root: &Path, in_user_namespace: bool) -> io::Result<
 fn code(rooms: &Rooms, target: &Path, in_user_namespace: bool) -> io::Result<Vec<String>> {
     fs::create_dir(target)?;
     let Some(source) = &rooms.code else {
-        bind(&rooms.dir.code_upper(), target, false)?;
+        mount_kind(target, "tmpfs", MsFlags::MS_NOSUID | MsFlags::MS_NODEV, "mode=755")?;
         return Ok(Vec::new());
     };
     let Err(error) = overlay(rooms, source, target, in_user_namespace) else { return Ok(Vec::new()) };
@@ -180,10 +180,11 @@ fn mount_at(target: impl AsRef<Path>, source: Option<&Path>, flags: MsFlags, kin
 /// The directories the rooms are made of. Only the run's owner can come near them.
 pub fn furnish(rooms: &Rooms) -> io::Result<()> {
     let dir = &rooms.dir;
-    for path in [dir.root(), dir.cache(), dir.output(), dir.tmp(), dir.code_upper()] {
+    for path in [dir.root(), dir.cache(), dir.output(), dir.tmp()] {
         private_dir(&path)?;
     }
     if rooms.code.is_some() {
+        private_dir(&dir.code_upper())?;
         private_dir(&dir.code_work())?;
     }
     fs::set_permissions(dir.tmp(), fs::Permissions::from_mode(0o1777))

@@ -114,7 +114,12 @@ fn read_length(status: StatusCode, body: &[u8]) -> Result<u64, String> {
 
 fn read_chunk(path: &Path, offset: u64) -> io::Result<Bytes> {
     let mut chunk = vec![0; CHUNK_BYTES_MAX];
-    let read = File::open(path)?.read_at(&mut chunk, offset)?;
+    let file = match File::open(path) {
+        // Nothing was written so far.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Bytes::new()),
+        opened => opened?,
+    };
+    let read = file.read_at(&mut chunk, offset)?;
     chunk.truncate(read);
     Ok(chunk.into())
 }

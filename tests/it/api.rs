@@ -77,7 +77,8 @@ fn a_run_s_token_opens_its_own_run_and_nothing_else() {
     let house = House::new();
     let job = house.submit_line("spy", "sleep 600");
     house.wait_for(&job, "running");
-    let token = std::fs::read_to_string(house.run_dir(&job, "main-0", 1).join("token")).unwrap();
+    let letter = std::fs::read(house.run_dir(&job, "main-0", 1).join("order.json")).unwrap();
+    let token = serde_json::from_slice::<serde_json::Value>(&letter).unwrap()["token"].as_str().unwrap().to_owned();
     let ask = |path: &str| {
         raw(
             &house,

@@ -15,7 +15,10 @@ impl House {
     pub fn remove(&self, run: &RunKey) -> Result<(), EngineError> {
         let dir = RunDir::new(&self.config.data, run);
         self.must_be_over(&dir, run)?;
-        for scratch in [dir.tmp(), dir.code_work()] {
+        // An empty directory costs less where it is than to delete: the file system looks long for room
+        // where something was just deleted.
+        let scratch = dir.tmp();
+        if fs::read_dir(&scratch).is_ok_and(|mut entries| entries.next().is_some()) {
             delete_tree(&scratch).map_err(|error| trouble(&scratch, &error))?;
         }
         // Last, so that a crash before it only means that all of this is done once more.

@@ -16,12 +16,15 @@ use model::{
     task::{Cause, Ending},
 };
 
-use super::{
-    clean::delete_tree,
-    inventory,
-    look::{Record, read},
+use super::{clean::delete_tree, inventory};
+use crate::{
+    rundir::RunDir,
+    supervisor::{
+        ChildRecord,
+        letter::Letter,
+        record::{Record, read, read_line},
+    },
 };
-use crate::{rundir::RunDir, supervisor::ChildRecord};
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,14 +37,9 @@ pub struct Check {
     pub hint: Option<String>,
 }
 
-/// Looks this machine over. The trial run takes place below `data` if that is there, because what a
-/// file system can do differs from place to place.
-pub fn doctor(data: &Path) -> Vec<Check> {
-    let exe = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe"));
-    look_over(data, &exe)
-}
-
-pub(super) fn look_over(data: &Path, exe: &Path) -> Vec<Check> {
+/// Looks this machine over, with `exe` as the supervisor. The trial run takes place below `data` if that
+/// is there, because what a file system can do differs from place to place.
+pub fn doctor(data: &Path, exe: &Path) -> Vec<Check> {
     let base = if data.is_dir() { data.to_owned() } else { std::env::temp_dir() };
     let trial = Trial { data: base.join(format!(".doctor-{}", std::process::id())), exe: exe.to_owned() };
     let mut checks = trial.checks();
@@ -82,10 +80,9 @@ impl Trial {
         let dir = RunDir::new(&self.data, &order.run);
         fs::create_dir_all(dir.path())?;
         fs::create_dir_all(self.data.join("code"))?;
-        fs::write(dir.order(), serde_json::to_vec(&order)?)?;
-        fs::write(dir.token(), "none")?;
         // Nobody listens there, and nobody needs to: the records on disk say everything.
-        fs::write(dir.server(), "http://127.0.0.1:9")?;
+        let letter = Letter { order, token: "none".into(), server: "http://127.0.0.1:9".into() };
+        fs::write(dir.letter(), serde_json::to_vec(&letter)?)?;
         let mut command = Command::new(&self.exe);
         command.arg("supervise").arg("--dir").arg(dir.path());
         let mut supervisor = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
@@ -117,7 +114,7 @@ fn wait_for(dir: &RunDir, supervisor: &mut Child) -> io::Result<Shown> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Record::Whole(ending) = read(&dir.exit())? {
-            let missing = match read::<ChildRecord>(&dir.child())? {
+            let missing = match read_line::<ChildRecord>(&dir.supervisor(), 1)? {
                 Record::Whole(record) => record.missing,
                 Record::None | Record::Torn => Vec::new(),
             };

@@ -2,7 +2,6 @@
 
 use std::{
     fs, io,
-    path::Path,
     time::{Duration, Instant},
 };
 
@@ -12,13 +11,18 @@ use model::{
     reconcile::{Phase, Seen},
     task::Ending,
 };
-use serde::de::DeserializeOwned;
 
 use super::{House, start::trouble};
 use crate::{
     engine::EngineError,
     rundir::{RunDir, live_dir},
-    supervisor::{ChildRecord, RUN_VARIABLE, SupervisorRecord, cgroup, identity::Identity, lock::Lock},
+    supervisor::{
+        ChildRecord, RUN_VARIABLE, SupervisorRecord, cgroup,
+        identity::Identity,
+        letter::Letter,
+        lock::Lock,
+        record::{Record, read, read_line},
+    },
 };
 
 impl House {
@@ -44,14 +48,14 @@ impl House {
         if let Some(phase) = ended(dir)? {
             return Ok(phase);
         }
-        if Lock::is_held(&dir.lock())? {
+        if Lock::is_held(&dir.letter())? {
             return Ok(Phase::Alive);
         }
         // It may have ended between the two looks.
         if let Some(phase) = ended(dir)? {
             return Ok(phase);
         }
-        match read::<SupervisorRecord>(&dir.supervisor())? {
+        match read_line::<SupervisorRecord>(&dir.supervisor(), 0)? {
             Record::None => Ok(Phase::NotTaken),
             Record::Torn => Ok(vanished("its supervisor died as it started")),
             Record::Whole(record) => self.look_after(dir, &record),
@@ -60,18 +64,20 @@ impl House {
 
     /// The supervisor is dead. Nothing may live of what it has left, and only then is it said.
     fn look_after(&self, dir: &RunDir, record: &SupervisorRecord) -> io::Result<Phase> {
+        if let Record::Whole(ending) = read::<Ending>(&dir.exit_part())? {
+            // It wrote down how the run ended, after everyone was gone, and died before it could say so.
+            fs::rename(dir.exit_part(), dir.exit())?;
+            return Ok(Phase::Ended(ending));
+        }
         if record.identity.of_another_boot() {
             return Ok(vanished("the node rebooted (its boot id differs)"));
         }
-        let child = match read::<ChildRecord>(&dir.child())? {
+        let child = match read_line::<ChildRecord>(&dir.supervisor(), 1)? {
             // Without its record the child never got the word to go.
             Record::None | Record::Torn => None,
             Record::Whole(child) => Some(child),
         };
-        let order = match read::<RunOrder>(&dir.order())? {
-            Record::Whole(order) => Some(order),
-            Record::None | Record::Torn => None,
-        };
+        let order = Letter::read(&dir.letter())?.map(|letter| letter.order);
         let gone = child.as_ref().is_none_or(|child| end_tree(child, order.as_ref())) && clear_groups(record);
         if !gone {
             return Ok(Phase::Alive);
@@ -96,22 +102,6 @@ fn ended(dir: &RunDir) -> io::Result<Option<Phase>> {
         // The rename came before the power cut, the bytes did not. We cannot know what they were.
         Record::Torn => Some(vanished("its exit record cannot be read")),
     })
-}
-
-/// A record as found on disk.
-pub enum Record<T> {
-    None,
-    /// There, but not whole: whoever wrote it died, or is still at it.
-    Torn,
-    Whole(T),
-}
-
-pub fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Record<T>> {
-    match fs::read(path) {
-        Ok(text) => Ok(serde_json::from_slice(&text).map_or(Record::Torn, Record::Whole)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Record::None),
-        Err(error) => Err(error),
-    }
 }
 
 /// How long a look may wait for what it has killed. What takes longer is still alive, and looked at again.

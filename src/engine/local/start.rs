@@ -5,42 +5,28 @@ use std::{
     io::{self, Write},
     os::unix::{fs::OpenOptionsExt, process::CommandExt},
     path::Path,
-    process::{Command, Stdio},
+    process::Command,
 };
-
-use model::{ids::NodeName, ids::RunKey};
 
 use super::{House, lock};
 use crate::{
     crash,
     engine::{EngineError, Start},
     rundir::{RunDir, live_marker, private_dir},
-    supervisor::lock::Lock,
+    supervisor::{Nursery, letter::Letter, lock::Lock},
 };
 
 /// Everything a supervisor will find in its directory.
-pub struct Letter {
-    run: RunKey,
-    node: NodeName,
-    order: Vec<u8>,
-    token: String,
-    server_url: String,
-}
-
-impl Letter {
-    pub fn of(start: &Start<'_>) -> Result<Self, EngineError> {
-        let order = serde_json::to_vec(start.order).map_err(|error| EngineError::Never(format!("the order cannot be written: {error}")))?;
-        let (run, node) = (start.order.run.clone(), start.order.node.clone());
-        Ok(Self { run, node, order, token: start.token.to_owned(), server_url: start.server_url.to_owned() })
-    }
+pub fn letter(start: &Start<'_>) -> Letter {
+    Letter { order: start.order.clone(), token: start.token.to_owned(), server: start.server_url.to_owned() }
 }
 
 impl House {
     pub fn start(&self, letter: &Letter) -> Result<(), EngineError> {
-        if self.is_down(&self.node(&letter.node)?.name) {
-            return Err(EngineError::Away(format!("node `{}` is down", letter.node)));
+        if self.is_down(&self.node(&letter.order.node)?.name) {
+            return Err(EngineError::Away(format!("node `{}` is down", letter.order.node)));
         }
-        let dir = RunDir::new(&self.config.data, &letter.run);
+        let dir = RunDir::new(&self.config.data, &letter.order.run);
         if is_taken_up(&dir).map_err(|error| trouble(dir.path(), &error))? {
             return Ok(());
         }
@@ -49,55 +35,79 @@ impl House {
         self.spawn(&dir).map_err(|error| trouble(&self.config.exe, &error))
     }
 
-    /// The marker comes first: from then on `list` shows the run, whatever becomes of the rest.
+    /// The marker is another name of the letter, and comes before the supervisor: from then on `list`
+    /// shows the run, whatever becomes of the rest.
     fn write(&self, dir: &RunDir, letter: &Letter) -> io::Result<()> {
-        put(&live_marker(&self.config.data, &letter.run), b"")?;
         if let Some(job) = dir.path().parent() {
             private_dir(job)?;
         }
         private_dir(dir.path())?;
-        put(&dir.order(), &letter.order)?;
-        put(&dir.token(), letter.token.as_bytes())?;
-        put(&dir.server(), letter.server_url.as_bytes())
+        if Letter::read(&dir.letter())?.is_none() {
+            put(&dir.letter(), &serde_json::to_vec(letter)?)?;
+        }
+        match fs::hard_link(dir.letter(), live_marker(&self.config.data, &letter.order.run)) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(()),
+        }
     }
 
-    /// The supervisor leaves our session by itself. Until then it has at least its own process group, so
-    /// that a Ctrl-C meant for the server passes it by.
+    /// A nursery closes when it has had nothing to do; then the next one is opened.
     fn spawn(&self, dir: &RunDir) -> io::Result<()> {
+        const TRIES_MAX: usize = 3;
+        let mut held = lock(&self.nursery);
+        let mut last = Err(io::Error::other("no nursery stays open"));
+        for _ in 0..TRIES_MAX {
+            let nursery = match held.take() {
+                Some(nursery) => nursery,
+                None => Nursery::open(self.supervise())?,
+            };
+            last = nursery.raise(dir.path());
+            match &last {
+                Err(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => self.retire(nursery),
+                Ok(()) | Err(_) => {
+                    *held = Some(nursery);
+                    break;
+                }
+            }
+        }
+        last
+    }
+
+    /// Supervisors leave our session by themselves. Until then they have at least their own process group,
+    /// so that a Ctrl-C meant for the server passes them by.
+    fn supervise(&self) -> Command {
         const INHERITED: [&str; 6] = ["PATH", "HOME", "USER", "LANG", "LD_LIBRARY_PATH", "TRAINMASTER_CRASH_AT"];
         let mut command = Command::new(&self.config.exe);
-        command.arg("supervise").arg("--dir").arg(dir.path()).env_clear();
+        command.arg("supervise").env_clear().process_group(0);
         command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
-        let child = command.spawn()?;
-        lock(&self.supervisors).push(child);
-        Ok(())
+        command
     }
 
-    /// Supervisors that have ended are counted, so that none stays as a zombie.
+    fn retire(&self, nursery: Nursery) {
+        lock(&self.retired).push(nursery);
+    }
+
+    /// Nurseries that have closed are counted, so that none stays as a zombie.
     pub fn reap(&self) {
-        lock(&self.supervisors).retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        let mut held = lock(&self.nursery);
+        if held.as_mut().is_some_and(Nursery::is_over) {
+            *held = None;
+        }
+        lock(&self.retired).retain_mut(|nursery| !nursery.is_over());
     }
 }
 
 /// Whether a supervisor has this run, or had it: then there is nothing to start any more.
 fn is_taken_up(dir: &RunDir) -> io::Result<bool> {
-    Ok(dir.supervisor().try_exists()? || dir.exit().try_exists()? || Lock::is_held(&dir.lock())?)
+    Ok(dir.supervisor().try_exists()? || dir.exit().try_exists()? || Lock::is_held(&dir.letter())?)
 }
 
-/// Writes a small file. One that is there already is replaced whole: somebody may be reading it.
+/// Writes a small file that is there whole or not at all.
 fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let create = |path: &Path| OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    match create(path) {
-        Ok(mut file) => file.write_all(bytes),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let part = path.with_extension("part");
-            let _ = fs::remove_file(&part);
-            create(&part)?.write_all(bytes)?;
-            fs::rename(part, path)
-        }
-        Err(error) => Err(error),
-    }
+    let part = path.with_extension("part");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
+    file.write_all(bytes)?;
+    fs::rename(part, path)
 }
 
 /// A missing program or permission stays missing; a full disk may be emptied.

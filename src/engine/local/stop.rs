@@ -5,20 +5,20 @@ use std::time::SystemTime;
 use model::{
     ids::NodeName,
     ids::RunKey,
-    order::RunOrder,
     reconcile::Phase,
     task::{Cause, Ending},
 };
 
-use super::{
-    House,
-    look::{Record, read},
-    start::trouble,
-};
+use super::{House, start::trouble};
 use crate::{
     engine::EngineError,
     rundir::RunDir,
-    supervisor::{SupervisorRecord, exit, lock::Lock},
+    supervisor::{
+        SupervisorRecord, exit,
+        letter::Letter,
+        lock::Lock,
+        record::{Record, read_line},
+    },
 };
 
 impl House {
@@ -33,7 +33,7 @@ impl House {
 
     /// A run that is still being taken up has no record yet; that is a matter of a moment.
     fn signal_supervisor(&self, dir: &RunDir, run: &RunKey, signal: i32) -> Result<(), EngineError> {
-        match read::<SupervisorRecord>(&dir.supervisor()).map_err(|error| trouble(dir.path(), &error))? {
+        match read_line::<SupervisorRecord>(&dir.supervisor(), 0).map_err(|error| trouble(dir.path(), &error))? {
             Record::Whole(record) => {
                 record.identity.signal(signal).map_err(|error| EngineError::Away(format!("run {run} cannot be signalled: {error}")))?;
                 Ok(())
@@ -50,7 +50,7 @@ impl House {
         }
         let away = |error: std::io::Error| trouble(dir.path(), &error);
         let just_taken = || EngineError::Away(format!("run {run} is just being taken up"));
-        let _lock = Lock::take(&dir.lock()).map_err(away)?.ok_or_else(just_taken)?;
+        let _lock = Lock::take(&dir.letter()).map_err(away)?.ok_or_else(just_taken)?;
         if dir.supervisor().exists() || dir.exit().exists() {
             return Ok(());
         }
@@ -70,7 +70,7 @@ impl House {
     pub fn kill_supervisors_on(&self, node: &NodeName) {
         for run in self.live_runs().unwrap_or_default() {
             let dir = RunDir::new(&self.config.data, &run);
-            let here = matches!(read::<RunOrder>(&dir.order()), Ok(Record::Whole(order)) if order.node == *node);
+            let here = matches!(Letter::read(&dir.letter()), Ok(Some(letter)) if letter.order.node == *node);
             if here && dir.supervisor().exists() {
                 let _ = self.signal_supervisor(&dir, &run, libc::SIGKILL);
             }
