@@ -17,6 +17,11 @@ ROUNDS = 40
 MEGABYTE = 1_000_000
 STATES = ["succeeded"] * 80 + ["failed"] * 15 + ["stopped"] * 5
 
+# The tables that hold rows of a job, and the column that names it.
+TABLES = {"job": "id", "job_plan": "job", "run": "job", "job_tag": "job", "event": "job"}
+
+LAST_VERSION = "INSERT OR REPLACE INTO job_version (owner, name, last) VALUES (?, ?, ?)"
+
 QUESTIONS = {
     "newest page": {"limit": 50},
     "failed ones": {"limit": 50, "state": "failed"},
@@ -52,7 +57,7 @@ def copy_rows(path, template, count):
     chance = random.Random(1)
     store = sqlite3.connect(path)
     store.execute("PRAGMA synchronous = OFF")
-    rows = {table: read_rows(store, table, column, template) for table, column in tables_of(store).items()}
+    rows = {table: read_rows(store, table, column, template) for table, column in TABLES.items()}
     now_ms = int(time.time() * 1000)
     event_seq = store.execute("SELECT max(seq) FROM event").fetchone()[0]
     # The newest id is the template's; copies lie in the month before it.
@@ -61,8 +66,10 @@ def copy_rows(path, template, count):
         job = job_id(at_ms, chance)
         state = chance.choice(STATES)
         name, version = f"digits-{number % NAMES}", number // NAMES + 2
-        changed = {"name": name, "version": version, "state": state, "created_at_ms": at_ms, "queued_at_ms": at_ms, "started_at_ms": at_ms, "ended_at_ms": at_ms + 5000}
-        insert(store, "job", rows["job"][0] | {"id": job} | changed | {"tags": rows["job"][0]["tags"].replace("tag-0", f"tag-{number % 50}")})
+        times = {"created_at_ms": at_ms, "queued_at_ms": at_ms, "started_at_ms": at_ms, "ended_at_ms": at_ms + 5000}
+        first = rows["job"][0]
+        texts = {column: first[column].replace("digits-0", name).replace("tag-0", f"tag-{number % 50}") for column in ("search", "tags")}
+        insert(store, "job", first | times | texts | {"id": job, "name": name, "version": version, "state": state})
         for table in ("job_plan", "run"):
             for row in rows.get(table, []):
                 insert(store, table, row | {"job": job})
@@ -71,16 +78,11 @@ def copy_rows(path, template, count):
             event_seq += 1
             insert(store, "event", row | {"job": job, "seq": event_seq, "at_ms": at_ms})
     for number in range(NAMES):
-        store.execute("INSERT OR REPLACE INTO job_version (owner, name, last) VALUES (?, ?, ?)", (rows["job"][0]["owner"], f"digits-{number}", count // NAMES + 2))
+        store.execute(LAST_VERSION, (rows["job"][0]["owner"], f"digits-{number}", count // NAMES + 2))
     store.execute("UPDATE meta SET value = ? WHERE name = 'event_seq'", (event_seq,))
     store.commit()
     store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     store.close()
-
-
-def tables_of(store):
-    """The tables that hold rows of a job, and the column that names it."""
-    return {"job": "id", "job_plan": "job", "run": "job", "job_tag": "job", "event": "job"}
 
 
 def read_rows(store, table, column, job):

@@ -19,7 +19,6 @@ The verdict is the last line, and the exit code.
 import argparse
 import random
 import sys
-from pathlib import Path
 
 import crash_lines
 import crash_peers
@@ -51,7 +50,7 @@ def arguments():
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--tasks", type=int, default=None, help="tasks that print lines; 50 if not given, fewer in a small run")
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--bin", type=Path, default=ours.release_binary())
+    parser.add_argument("--bin", type=ours.program, default=ours.release_binary())
     parser.add_argument("--peers", action="store_true", help="also Slurm and pueue")
     return parser.parse_args()
 
@@ -86,7 +85,8 @@ def table(result):
 def verdicts(result):
     for name, faults in (("submissions", crash_submissions.FAULTS), ("lines", crash_lines.FAULTS), ("supervisors", crash_supervisors.FAULTS)):
         it = result[name]
-        shown = ", ".join(f"{it[fault]} {fault.replace('_', ' ')}" for fault in faults)
+        told = [*faults, *(extra for extra in ("streams_interleaved_otherwise", "unknown") if extra in it)]
+        shown = ", ".join(f"{it[fault]} {fault.replace('_', ' ')}" for fault in told)
         yield f"{name} through {it['kills']} kills", all(it[fault] == 0 for fault in faults), f"{it['count']} {it['counted']}: {shown}"
 
 

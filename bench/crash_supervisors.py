@@ -60,13 +60,14 @@ def kill_supervisor(server, job):
     """Kills the newest supervisor of a job, if there is one. Its start time is checked: a pid is only a number."""
     for attempt in sorted(runs_of(server, job), reverse=True):
         try:
-            who = json.loads((server.run_directory(job, attempt=attempt) / "supervisor.json").read_text().splitlines()[0])
+            first_line = (server.run_directory(job, attempt=attempt) / "supervisor.json").read_text().splitlines()[0]
+            who = json.loads(first_line)["identity"]
             with open(f"/proc/{who['pid']}/stat") as file:
                 started = int(file.read().rsplit(")", 1)[1].split()[19])
             if started == who["start_ticks"]:
                 os.kill(who["pid"], signal.SIGKILL)
                 return 1
-        except (OSError, ValueError):
+        except (OSError, ValueError, IndexError):
             continue
     return 0
 

@@ -28,6 +28,11 @@ def release_binary():
     return target / "release" / "trainmaster"
 
 
+def program(text):
+    """A path that stays right when a command is run in another directory."""
+    return Path(text).resolve()
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -72,8 +77,8 @@ class Api:
     def stop(self, job):
         return self.ask("POST", f"/api/v1/jobs/{job}/stop")
 
-    def log(self, job, task="main-0"):
-        return self.ask("GET", f"/api/v1/jobs/{job}/tasks/{task}/log")
+    def log(self, job, task="main-0", stream="merged"):
+        return self.ask("GET", f"/api/v1/jobs/{job}/tasks/{task}/log?stream={stream}")
 
     def page(self, **query):
         return json.loads(self.ask("GET", "/api/v1/jobs?" + urllib.parse.urlencode(query)))

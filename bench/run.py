@@ -65,7 +65,7 @@ def arguments():
     parser.add_argument("cases", nargs="*", choices=[*CASES, []], metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--without", action="append", default=[], type=str.lower, metavar="PEER", help=", ".join(PEERS))
-    parser.add_argument("--bin", type=Path, default=ours.release_binary(), help="the program to measure")
+    parser.add_argument("--bin", type=ours.program, default=ours.release_binary(), help="the program to measure")
     parser.add_argument("--jobs", type=int, default=20_000, help="crash: how many submissions")
     parser.add_argument("--kills", type=int, default=500, help="crash: how many kills of the server")
     parser.add_argument("--seed", type=int, default=None, help="crash: to repeat a run")

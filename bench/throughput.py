@@ -5,7 +5,7 @@ import threading
 import time
 import uuid
 
-from measure import short, summary, take_turns, wait_until
+from measure import summary, take_turns, wait_until
 from ours import NOT_OVER, half_of_the_machine, small_job
 
 TASKS = 2000
@@ -111,10 +111,14 @@ def slurm(peer, tasks):
     return once
 
 
+def rate(per_second):
+    return f"{per_second:.0f}/s" if per_second >= 100 else f"{per_second:.1f}/s"
+
+
 def table(result):
     ours = result["trainmaster"]["median"]
     rows = [
-        [name, it["tasks"], f"{short(it['median'])}/s", f"{short(it['least'])} – {short(it['most'])}", it["rounds"], f"{ours / it['median']:.2f} ×"]
+        [name, it["tasks"], rate(it["median"]), f"{rate(it['least'])} – {rate(it['most'])}", it["rounds"], f"{ours / it['median']:.2f} ×"]
         for name, it in result.items()
     ]
     return "Rate of `true` on two slots, each with its log and exit record", ["", "tasks", "median", "spread", "rounds", "ours is"], rows

@@ -82,6 +82,7 @@ The server is still up on $url. In another terminal:
 
 Ctrl-C ends the demo and removes its data.
 TEXT
+    trap 'exit "$code"' INT
     wait "$server" || true
 fi
 exit "$code"

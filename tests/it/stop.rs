@@ -28,7 +28,7 @@ fn a_child_that_is_asked_politely_can_save_its_work() {
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     assert_eq!(house.state(&job), "stopped");
     let log = house.log(&job, "main-0");
-    assert!(log.starts_with("ready\n") && log.ends_with("saved\n"), "{log}");
+    assert!(log.starts_with("ready\n") && log.contains("saved\n"), "{log}");
 }
 
 #[test]
