@@ -28,7 +28,8 @@ impl House {
         }
         let dir = RunDir::new(&self.config.data, &letter.order.run);
         if is_taken_up(&dir).map_err(|error| trouble(dir.path(), &error))? {
-            return Ok(());
+            // Without its marker nobody would look at it, and so nobody would learn how it goes.
+            return self.mark(&dir, letter).map_err(|error| trouble(dir.path(), &error));
         }
         if let Some(why) = room::lacking(&runs_dir(&self.config.data)) {
             return Err(EngineError::Away(why));
@@ -48,6 +49,10 @@ impl House {
         if Letter::read(&dir.letter())?.is_none() {
             put(&dir.letter(), &serde_json::to_vec(letter)?)?;
         }
+        self.mark(dir, letter)
+    }
+
+    fn mark(&self, dir: &RunDir, letter: &Letter) -> io::Result<()> {
         let marker = live_marker(&self.config.data, &letter.order.run);
         match fs::hard_link(dir.letter(), &marker) {
             Ok(()) => Ok(()),
