@@ -9,6 +9,7 @@ mod database;
 mod delete;
 mod disk;
 mod document;
+mod escape;
 mod explain;
 mod far_away;
 mod house;
