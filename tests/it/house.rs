@@ -177,7 +177,8 @@ impl House {
 
     /// Submits a job file and answers the job's id.
     pub fn submit(&self, job_file: &str) -> String {
-        let answer = self.call(Call::post("/api/v1/jobs", job_file.to_owned())).unwrap_or_else(|error| panic!("{job_file}: {error:?}"));
+        let answer =
+            self.call(Call::post("/api/v1/jobs", job_file.to_owned())).unwrap_or_else(|error| panic!("{job_file:.500}: {error:?}"));
         serde_json::from_slice::<Value>(&answer).unwrap()["id"].as_str().unwrap().to_owned()
     }
 
@@ -251,6 +252,7 @@ impl Drop for House {
         // Tasks outlive their server by design; those of this house end with it.
         for record in self.records() {
             let _ = record.identity.signal(libc::SIGKILL);
+            record.cgroups.iter().for_each(|group| cgroup::lift_cpu_limit(group));
             for group in &record.cgroups {
                 let _ = cgroup::clear_away(group, Duration::from_secs(1));
             }

@@ -9,6 +9,7 @@ mod database;
 mod delete;
 mod disk;
 mod document;
+mod endings;
 mod escape;
 mod explain;
 mod far_away;

@@ -1,9 +1,12 @@
 //! Stopping: nothing of a stopped job lives.
 
+use std::time::{Duration, Instant};
+
 use trainmaster::client::Call;
 
 use crate::{
-    house::{House, marked, text},
+    house::{House, marked, text, until},
+    place::is_root,
     tcp_only::{Placed, place},
 };
 
@@ -68,4 +71,38 @@ fn a_run_that_cannot_be_stopped_yet_holds_nobody_up() {
     assert_eq!(house.state(&stuck), "stopping");
     drop(lock);
     house.wait_for(&stuck, "stopped");
+}
+
+/// A job that lets the kernel work for it, far more than its share of a CPU, so that nobody in it gets to run
+/// for a long time: not even the one who should end it.
+fn submit_debtor(house: &House, marker: &str) -> String {
+    let debtor = "import os, signal\n\
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
+        file = os.open('/dev/shm/large', os.O_RDWR | os.O_CREAT)\n\
+        os.ftruncate(file, 64 << 30)\n\
+        null = os.open('/dev/null', os.O_WRONLY)\n\
+        for _ in range(40):\n \
+          if os.fork() == 0:\n  \
+            while True: os.sendfile(null, file, 0, 2 << 30)\n\
+        signal.pause()\n";
+    let role = serde_json::json!({ "cpus": 0.1, "memory": "512MiB", "command": ["python3", "-c", debtor] });
+    let file = serde_json::json!({ "name": "debtor", "stop_grace": "100ms", "env": { "MARKER": marker }, "roles": { "main": role } });
+    let job = house.submit(&file.to_string());
+    until("it is busy", || marked(marker).len() > 20);
+    job
+}
+
+#[test]
+fn a_tree_that_leaves_no_cpu_to_anyone_is_stopped_in_time_all_the_same() {
+    if !is_root("limit the CPUs of a task everywhere") {
+        return;
+    }
+    let house = House::new();
+    let marker = format!("busy-{}", std::process::id());
+    let job = submit_debtor(&house, &marker);
+    let began = Instant::now();
+    house.call(Call::post(&format!("/api/v1/jobs/{job}/stop"), "")).unwrap();
+    house.wait_for(&job, "stopped");
+    assert!(began.elapsed() < Duration::from_secs(10), "it took {:?}", began.elapsed());
+    assert_eq!(marked(&marker), Vec::<i32>::new());
 }
