@@ -121,8 +121,7 @@ struct Life {
 
 impl Life {
     fn run(&self) -> anyhow::Result<()> {
-        let hierarchies = Hierarchies::here().unwrap_or_default();
-        let blueprint = Blueprint::draw(&hierarchies, &self.order.run, &self.order.limits);
+        let blueprint = Blueprint::draw(Hierarchies::here(), &self.order.run, &self.order.limits);
         self.write_down_who_we_are(&blueprint).context("writing supervisor.json")?;
         exit::reserve(&self.dir).context("reserving room for the exit record")?;
         let logs = Logs::new(&self.dir);
