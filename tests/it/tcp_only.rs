@@ -9,12 +9,7 @@ use std::{
 };
 
 use model::ids::RunKey;
-use trainmaster::{
-    client::Call,
-    run_token::RunSecret,
-    rundir::RunDir,
-    supervisor::lock::Lock,
-};
+use trainmaster::{client::Call, run_token::RunSecret, rundir::RunDir, supervisor::lock::Lock};
 
 use crate::{
     house::{House, binary, until, until_some},
