@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::{
+    cgroup::Door,
     child::{self, Pipes, Program, exit_now},
     leash::{Down, Leash, Up},
     sandbox::{self, Rooms},
@@ -18,6 +19,8 @@ use super::{
 /// What init needs to know, put together before it is forked.
 pub struct Task<'a> {
     pub walls: Walls,
+    /// The groups init goes into before it does anything else.
+    pub doors: &'a [Door],
     pub rooms: &'a Rooms,
     /// Which of the two it will be is known only inside.
     pub in_sandbox: (&'a Program, &'a Path),
@@ -78,7 +81,9 @@ fn prepare(task: &Task<'_>, leash: &Leash) -> io::Result<Option<i32>> {
             libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
         }
     }
-    let (missing, (program, cwd)) = move_in(task);
+    let mut missing: Vec<String> = task.doors.iter().filter_map(Door::enter).collect();
+    let (unfurnished, (program, cwd)) = move_in(task);
+    missing.extend(unfurnished);
     if leash.hear::<Down>()?.is_none() {
         return Ok(None);
     }

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use super::{child::exit_now, life, signals, told::Told};
+use super::{cgroup::Hierarchies, child::exit_now, identity, life, signals, told::Told};
 
 /// The flag that makes a `supervise` a nursery.
 pub const FLAG: &str = "--nursery";
@@ -74,6 +74,9 @@ pub fn tend() {
         libc::setsid();
         libc::signal(libc::SIGCHLD, libc::SIG_IGN);
     }
+    // What every supervisor will need to know, learnt once for all of them.
+    Hierarchies::here();
+    let _ = identity::boot_id();
     let line = io::stdin();
     let line = line.as_fd();
     let mut open = true;

@@ -1,6 +1,6 @@
 //! Which hierarchies this machine has, and where in them we are.
 
-use std::{fs, io, path::PathBuf};
+use std::{fs, io, path::PathBuf, sync::OnceLock};
 
 use super::Controller;
 
@@ -19,8 +19,13 @@ pub struct Hierarchies {
 }
 
 impl Hierarchies {
-    pub fn here() -> io::Result<Self> {
-        Ok(Self::read(&fs::read_to_string("/proc/self/cgroup")?, &fs::read_to_string("/proc/self/mountinfo")?))
+    /// Where this process stands. Read once: whoever forks from us stands there too.
+    pub fn here() -> &'static Self {
+        static KNOWN: OnceLock<Hierarchies> = OnceLock::new();
+        let look = || -> io::Result<Self> {
+            Ok(Self::read(&fs::read_to_string("/proc/self/cgroup")?, &fs::read_to_string("/proc/self/mountinfo")?))
+        };
+        KNOWN.get_or_init(|| look().unwrap_or_default())
     }
 
     pub fn single(&self, controller: Controller) -> Option<&Hierarchy> {
