@@ -162,9 +162,12 @@ impl House {
     // ---- over HTTP
 
     pub fn call(&self, call: Call<'_>) -> Result<Vec<u8>, ClientError> {
-        let client = Client::new(&self.url(), self.token()).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(client.call(call)).map(|bytes| bytes.to_vec())
+        self.asking().call(call)
+    }
+
+    /// A way to ask this house, for threads that go on while its server is killed and started again.
+    pub fn asking(&self) -> Asking {
+        Asking(Client::new(&self.url(), self.token()).unwrap())
     }
 
     pub fn get(&self, path: &str) -> Result<Vec<u8>, ClientError> {
@@ -240,6 +243,15 @@ impl House {
             .stdin(Stdio::null())
             .output()
             .unwrap()
+    }
+}
+
+pub struct Asking(Client);
+
+impl Asking {
+    pub fn call(&self, call: Call<'_>) -> Result<Vec<u8>, ClientError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(self.0.call(call)).map(|bytes| bytes.to_vec())
     }
 }
 

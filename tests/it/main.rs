@@ -4,6 +4,7 @@
 
 mod api;
 mod bad_input;
+mod clients;
 mod crash_points;
 mod database;
 mod delete;
