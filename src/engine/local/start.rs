@@ -24,11 +24,13 @@ pub fn letter(start: &Start<'_>) -> Letter {
 impl House {
     pub fn start(&self, letter: &Letter) -> Result<(), EngineError> {
         if self.is_down(&self.node(&letter.order.node)?.name) {
-            return Err(EngineError::Away(format!("node `{}` is down", letter.order.node)));
+            // A job that waited here for the node would wait for ever; on its next attempt it goes elsewhere.
+            return Err(EngineError::Never(format!("node `{}` is down", letter.order.node)));
         }
         let dir = RunDir::new(&self.config.data, &letter.order.run);
         if is_taken_up(&dir).map_err(|error| trouble(dir.path(), &error))? {
-            return Ok(());
+            // Its marker may have been lost in a power cut, and then nobody would look at it any more.
+            return self.mark(&dir, letter).map_err(|error| trouble(dir.path(), &error));
         }
         self.write(&dir, letter).map_err(|error| trouble(dir.path(), &error))?;
         crash::point("start.before-spawn");
@@ -45,6 +47,10 @@ impl House {
         if Letter::read(&dir.letter())?.is_none() {
             put(&dir.letter(), &serde_json::to_vec(letter)?)?;
         }
+        self.mark(dir, letter)
+    }
+
+    fn mark(&self, dir: &RunDir, letter: &Letter) -> io::Result<()> {
         match fs::hard_link(dir.letter(), live_marker(&self.config.data, &letter.order.run)) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => Ok(()),
