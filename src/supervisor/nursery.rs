@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use super::{child::exit_now, life, signals, told::Told};
+use super::{cgroup::Hierarchies, child::exit_now, identity, life, signals, told::Told};
 
 /// The flag that makes a `supervise` a nursery.
 pub const FLAG: &str = "--nursery";
@@ -74,6 +74,7 @@ pub fn tend() {
         libc::setsid();
         libc::signal(libc::SIGCHLD, libc::SIG_IGN);
     }
+    warm_up();
     let line = io::stdin();
     let line = line.as_fd();
     let mut open = true;
@@ -90,6 +91,13 @@ pub fn tend() {
             None => return,
         }
     }
+}
+
+/// What every supervisor would look up for itself is looked up here once.
+fn warm_up() {
+    Hierarchies::here();
+    // Without it the first supervisor says what is wrong.
+    let _ = identity::boot_id();
 }
 
 fn next(line: BorrowedFd<'_>) -> Option<PathBuf> {
