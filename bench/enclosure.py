@@ -1,23 +1,36 @@
-"""A private set of process ids and mounts for the whole run: whatever a peer leaves behind ends with it."""
+"""A private set of process ids and mounts, and one directory, for the whole run: whatever a peer leaves
+behind ends with it, also when the run is broken off."""
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 
 INSIDE = "TRAINMASTER_BENCH_ENCLOSED"
+UNSHARE = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
 
 
 def enter():
-    """Starts this script again inside, once. Where the kernel refuses, goes on outside and says so."""
+    """Runs this script again inside, and ends with its exit code. Where the kernel refuses, goes on outside."""
     if os.environ.get(INSIDE):
         reap_in_parent()
         return
-    unshare = ["unshare", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
-    if os.geteuid() != 0 or subprocess.run([*unshare, "true"], stderr=subprocess.DEVNULL).returncode:
+    if os.geteuid() != 0 or subprocess.run([*UNSHARE, "true"], stderr=subprocess.DEVNULL).returncode:
         print("bench: no private process ids here; what a peer leaves behind may stay", flush=True)
         return
-    os.environ[INSIDE] = "1"
-    os.execvp("unshare", [*unshare, sys.executable, *sys.argv])
+    # Short, because sockets are made below it and their paths are limited to 107 bytes.
+    place = tempfile.mkdtemp(prefix="tmb.")
+    environment = {**os.environ, INSIDE: "1", "TMPDIR": place}
+    run = subprocess.Popen([*UNSHARE, sys.executable, *sys.argv], env=environment)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, lambda *_: run.kill())
+    try:
+        code = run.wait()
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    sys.exit(code if code >= 0 else 128 - code)
 
 
 def reap_in_parent():

@@ -32,7 +32,7 @@ impl RunSecret {
     }
 
     pub fn token(&self, run: &RunKey) -> String {
-        self.mac(run).finalize().into_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+        hex(&self.mac(run).finalize().into_bytes())
     }
 
     /// Compares in constant time.
@@ -47,6 +47,10 @@ impl RunSecret {
         mac.update(run.to_string().as_bytes());
         mac
     }
+}
+
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Writes a file that only its owner may read; it is there whole or not at all.

@@ -23,7 +23,7 @@ use crate::{
         Engine,
         local::{Local, LocalEngine},
     },
-    run_token::{RunSecret, write_private},
+    run_token::{RunSecret, hex, write_private},
     store::{Store, StoreError, tokens},
 };
 
@@ -112,7 +112,7 @@ async fn ensure_admin(store: &Store, data: &Path) -> anyhow::Result<()> {
 fn fresh_token() -> anyhow::Result<String> {
     let mut bits = [0; 32];
     getrandom::fill(&mut bits).map_err(|error| anyhow::anyhow!("no randomness: {error}"))?;
-    Ok(format!("tm_{}", bits.iter().map(|byte| format!("{byte:02x}")).collect::<String>()))
+    Ok(format!("tm_{}", hex(&bits)))
 }
 
 /// A task that does not say how much memory it needs gets the share that goes with its CPUs.

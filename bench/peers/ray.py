@@ -19,7 +19,7 @@ class Ray:
 
     def __init__(self):
         self.bin = python_environment(HERE / "ray.txt")
-        self.home = Path(tempfile.mkdtemp(prefix="ray-bench."))
+        self.home = Path(tempfile.mkdtemp(prefix="ray."))
         self.dashboard = free_port()
         self.head = None
         silent = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DISABLE_IMPORT_WARNING": "1"}

@@ -19,6 +19,7 @@ use super::App;
 use crate::{
     control::now_ms,
     error::Error,
+    run_token::hex,
     store::tokens::{self, Holder, Role},
 };
 
@@ -126,7 +127,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 /// Tokens carry 256 random bits, so a plain hash is as good as a slow one; looking it up by its hash
 /// tells an attacker's clock nothing about the token.
 pub fn token_hash(token: &str) -> String {
-    Sha256::digest(token.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(token.as_bytes()))
 }
 
 macro_rules! from_extension {

@@ -24,6 +24,7 @@ use super::{
 use crate::{
     control::now_ms,
     error::Error,
+    run_token::hex,
     store::{
         Sql, StoreError, Written,
         jobs::{self, Change, Filter, Job, Key, NewJob, Submission},
@@ -87,7 +88,7 @@ fn idempotency_key(headers: &HeaderMap, body: &[u8]) -> Result<Option<Key>, Erro
     if text.is_empty() || text.len() > KEY_LENGTH_MAX {
         return Err(Error::BadValue { name: "Idempotency-Key", value: text, wanted: "1 to 200 characters".into() });
     }
-    let body_hash = Sha256::digest(body).iter().map(|byte| format!("{byte:02x}")).collect();
+    let body_hash = hex(&Sha256::digest(body));
     Ok(Some(Key { text, body_hash }))
 }
 

@@ -5,7 +5,8 @@
 //! directly below a group we may write to, so that nothing is left when the run is over.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write},
     os::fd::OwnedFd,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -71,6 +72,23 @@ pub struct Blueprint {
 pub struct Group {
     unified: Option<(PathBuf, Vec<Controller>)>,
     single: Vec<(Controller, PathBuf)>,
+}
+
+/// A way into a group.
+pub struct Door {
+    file: fs::File,
+    group: PathBuf,
+}
+
+impl Door {
+    /// Goes in. Answers what goes missing if that is refused.
+    pub fn enter(&self) -> Option<String> {
+        (&self.file).write_all(b"0").err().map(|error| not_entered(&self.group, &error))
+    }
+}
+
+fn not_entered(group: &Path, error: &io::Error) -> String {
+    format!("the limits of {} are not enforced: it cannot be entered: {error}", group.display())
 }
 
 /// What a run has used, as far as its groups can tell.
@@ -163,14 +181,26 @@ impl Group {
         fs::File::open(path).ok().map(OwnedFd::from)
     }
 
-    /// Moves a process in. Its children will be born inside.
-    pub fn attach(&self, pid: i32, born_inside: bool) -> Vec<String> {
-        let unified = self.unified.iter().filter(|_| !born_inside).map(|(path, _)| path);
-        let refused = |path: &PathBuf| {
+    /// The way into each version 1 group, for a process that goes in by itself. A thread that moves
+    /// itself needs no lock of the whole machine; to be moved takes many times as long.
+    pub fn doors(&self) -> (Vec<Door>, Vec<String>) {
+        let (mut doors, mut missing) = (Vec::new(), Vec::new());
+        for (_, path) in &self.single {
+            match fs::OpenOptions::new().write(true).open(path.join("tasks")) {
+                Ok(file) => doors.push(Door { file, group: path.clone() }),
+                Err(error) => missing.push(not_entered(path, &error)),
+            }
+        }
+        (doors, missing)
+    }
+
+    /// Moves a process into the version 2 group. Its children will be born inside.
+    pub fn attach(&self, pid: i32) -> Vec<String> {
+        let refused = |(path, _): &(PathBuf, Vec<Controller>)| {
             let error = fs::write(path.join("cgroup.procs"), pid.to_string()).err()?;
-            Some(format!("the limits of {} are not enforced: it cannot be entered: {error}", path.display()))
+            Some(not_entered(path, &error))
         };
-        unified.chain(self.single.iter().map(|(_, path)| path)).filter_map(refused).collect()
+        self.unified.iter().filter_map(refused).collect()
     }
 
     pub fn usage(&self) -> Usage {

@@ -74,14 +74,14 @@ fn pidfd(pid: i32) -> io::Result<Option<OwnedFd>> {
     if error.raw_os_error() == Some(libc::ESRCH) { Ok(None) } else { Err(error) }
 }
 
-/// It does not change while we live, so it is read once.
+/// It stays the same for as long as any process lives, so it is read once.
 pub fn boot_id() -> io::Result<String> {
-    static BOOT_ID: OnceLock<String> = OnceLock::new();
-    if let Some(known) = BOOT_ID.get() {
+    static KNOWN: OnceLock<String> = OnceLock::new();
+    if let Some(known) = KNOWN.get() {
         return Ok(known.clone());
     }
-    let read = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
-    Ok(BOOT_ID.get_or_init(|| read.trim().to_owned()).clone())
+    let read = fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned();
+    Ok(KNOWN.get_or_init(|| read).clone())
 }
 
 pub fn stat(pid: i32) -> io::Result<Stat> {

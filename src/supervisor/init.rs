@@ -10,6 +10,7 @@ use std::{
 use model::order::RunOrder;
 
 use super::{
+    cgroup::Door,
     child::{self, Paths, Pipes, Program, exit_now},
     leash::{Down, Leash, Up},
     sandbox::{self, Rooms},
@@ -19,6 +20,8 @@ use super::{
 /// What init needs to know, put together before it is forked.
 pub struct Task<'a> {
     pub walls: Walls,
+    /// The groups init goes into before it does anything else.
+    pub doors: &'a [Door],
     pub rooms: &'a Rooms,
     pub order: &'a RunOrder,
     pub pipes: Pipes,
@@ -76,7 +79,9 @@ fn prepare(task: &Task<'_>, leash: &Leash) -> io::Result<Option<i32>> {
             libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
         }
     }
-    let (missing, paths) = move_in(task);
+    let mut missing: Vec<String> = task.doors.iter().filter_map(Door::enter).collect();
+    let (unfurnished, paths) = move_in(task);
+    missing.extend(unfurnished);
     let program = Program::new(task.order, &paths)?;
     if leash.hear::<Down>()?.is_none() {
         return Ok(None);

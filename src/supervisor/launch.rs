@@ -16,7 +16,7 @@ use model::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    cgroup::{Blueprint, Group},
+    cgroup::{Blueprint, Door, Group},
     child::{Pipes, explain},
     identity::Identity,
     init::{self, Walls},
@@ -153,23 +153,21 @@ impl Try<'_> {
     fn start(&self) -> Result<Launched, Failed> {
         let order = self.ground.order;
         let (ends, pipes, their_leash) = ends().map_err(|error| Failed::Cause(platform(format!("no pipes could be made: {error}"))))?;
+        let (group, unlimited) = self.build_group();
+        let (doors, unopened) = group.doors();
         // A process can only be born into a group that is there already.
-        let born_inside = self.ground.blueprint.has_unified_controllers();
-        let early = born_inside.then(|| self.build_group());
-        let birthplace = early.as_ref().and_then(|(group, _)| group.birthplace());
+        let birthplace = if self.ground.blueprint.has_unified_controllers() { group.birthplace() } else { None };
         let init = match spawn::fork_into(self.walls, birthplace.as_ref()) {
             Ok(0) => {
                 drop(ends);
-                self.be_init(pipes, their_leash)
+                self.be_init(pipes, their_leash, &doors)
             }
             Ok(init) => init,
-            Err(error) => return Err(self.refused_by_kernel(early, &error)),
+            Err(error) => return Err(self.refused_by_kernel(&group, &error)),
         };
-        drop((pipes, their_leash));
-        // Init builds its rooms meanwhile: moving it into its groups is mostly waiting.
-        let (group, unlimited) = early.unwrap_or_else(|| self.build_group());
-        let unattached = group.attach(init, birthplace.is_some());
-        let missing = [self.refused, &unlimited, &unattached].concat();
+        drop((pipes, their_leash, doors));
+        let unattached = if birthplace.is_some() { Vec::new() } else { group.attach(init) };
+        let missing = [self.refused, &unlimited, &unopened, &unattached].concat();
         let begun = Begun { init, group, ends, missing, walls: self.walls };
         begun.bring_to_exec(self.ground, order)
     }
@@ -178,14 +176,12 @@ impl Try<'_> {
         self.ground.blueprint.build(&self.ground.order.limits, !self.walls.mount_and_pid)
     }
 
-    fn be_init(&self, pipes: Pipes, leash: Leash) -> ! {
-        init::run(init::Task { walls: self.walls, rooms: self.rooms, order: self.ground.order, pipes }, leash)
+    fn be_init(&self, pipes: Pipes, leash: Leash, doors: &[Door]) -> ! {
+        init::run(init::Task { walls: self.walls, doors, rooms: self.rooms, order: self.ground.order, pipes }, leash)
     }
 
-    fn refused_by_kernel(&self, early: Option<(Group, Vec<String>)>, error: &io::Error) -> Failed {
-        if let Some((group, _)) = early {
-            let _ = group.remove();
-        }
+    fn refused_by_kernel(&self, group: &Group, error: &io::Error) -> Failed {
+        let _ = group.remove();
         Failed::Walls(self.walls.refused(error))
     }
 }

@@ -74,7 +74,9 @@ pub fn tend() {
         libc::setsid();
         libc::signal(libc::SIGCHLD, libc::SIG_IGN);
     }
-    warm_up();
+    // What every supervisor will need to know, learnt once for all of them.
+    Hierarchies::here();
+    let _ = identity::boot_id();
     let line = io::stdin();
     let line = line.as_fd();
     let mut open = true;
@@ -91,13 +93,6 @@ pub fn tend() {
             None => return,
         }
     }
-}
-
-/// What every supervisor would look up for itself is looked up here once.
-fn warm_up() {
-    Hierarchies::here();
-    // Without it the first supervisor says what is wrong.
-    let _ = identity::boot_id();
 }
 
 fn next(line: BorrowedFd<'_>) -> Option<PathBuf> {

@@ -1,11 +1,6 @@
 //! Telling the server. What is told is on disk already, so nothing is lost when nobody listens.
 
-use std::{
-    io::{self, Read, Write},
-    net::{SocketAddr, TcpStream},
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{cell::RefCell, fs, time::Duration};
 
 use model::{
     ids::RunKey,
@@ -13,7 +8,10 @@ use model::{
 };
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::client::{Call, Client, ClientError};
+use crate::{
+    client::{Call, Client, ClientError},
+    rundir::RunDir,
+};
 
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 const BACKOFF_FIRST: Duration = Duration::from_millis(50);
@@ -37,57 +35,54 @@ pub enum Told<T = ()> {
 /// Where this run's supervisor reports to.
 #[derive(Clone)]
 pub struct Home {
-    pub client: Client,
+    client: RefCell<Client>,
     pub run: RunKey,
-    token: String,
     /// Once this directory is erased nobody is interested in the run any more.
-    dir: PathBuf,
+    dir: RunDir,
 }
 
 impl Home {
-    pub fn new(server: &str, token: String, run: RunKey, dir: &Path) -> Result<Self, ClientError> {
-        Ok(Self { client: Client::new(server, token.clone())?, run, token, dir: dir.to_owned() })
+    pub fn new(client: Client, run: RunKey, dir: RunDir) -> Self {
+        Self { client: RefCell::new(client), run, dir }
     }
 
-    /// One quick try on a bare socket, at a server that is there and has nothing to say but yes. Anything
-    /// else is for [`Home::tell`]: the whole client with its runtime costs more than a short task does.
+    pub fn client(&self) -> Client {
+        self.client.borrow().clone()
+    }
+
+    /// A server that was started again may listen elsewhere; where, it says in its data directory.
+    fn look_where_it_is(&self) {
+        let card = || -> Option<String> {
+            let text = fs::read(self.dir.data()?.join("server.json")).ok()?;
+            Some(serde_json::from_slice::<serde_json::Value>(&text).ok()?["url"].as_str()?.to_owned())
+        };
+        if let Some(there) = card().and_then(|url| self.client().at(&url).ok()) {
+            self.client.replace(there);
+        }
+    }
+
+    /// Tells the server once, in passing. Answers whether it has heard.
     pub fn knock(&self, report: &Report) -> bool {
-        self.try_to_knock(report).unwrap_or(false)
+        let body = serde_json::to_string(report).expect("a report is JSON");
+        self.client.borrow().tell_in_passing(&self.report_path(), &body)
     }
 
-    fn try_to_knock(&self, report: &Report) -> io::Result<bool> {
-        const QUICK: Duration = Duration::from_secs(1);
-        let url = self.client.url();
-        let host = url.trim_start_matches("http://");
-        let address: SocketAddr = host.parse().map_err(io::Error::other)?;
-        let mut line = TcpStream::connect_timeout(&address, QUICK)?;
-        line.set_read_timeout(Some(QUICK))?;
-        let body = serde_json::to_string(report)?;
-        let head = format!(
-            "POST /api/v1/runs/{}/report HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {}\r\n\
-             content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-            self.run,
-            self.token,
-            body.len()
-        );
-        line.write_all((head + &body).as_bytes())?;
-        let mut answer = [0; 12];
-        line.read_exact(&mut answer)?;
-        Ok(answer.starts_with(b"HTTP/1.1 2"))
+    fn report_path(&self) -> String {
+        format!("/api/v1/runs/{}/report", self.run)
     }
 
     /// Tells the server, again and again until it has heard or the time is over.
     pub async fn tell(&self, report: &Report, until: Instant) -> Told {
-        let path = format!("/api/v1/runs/{}/report", self.run);
+        let path = self.report_path();
         let body = serde_json::to_vec(report).expect("a report is JSON");
-        let tell = async || self.client.call(Call::post(&path, body.clone())).await;
+        let tell = async || self.client().call(Call::post(&path, body.clone())).await;
         self.persist(until, async || tell().await.map_or_else(no, |_| Told::Yes(()))).await
     }
 
     /// Asks what there is to do.
     pub async fn order(&self, until: Instant) -> Told<RunOrder> {
         let path = format!("/api/v1/runs/{}/order", self.run);
-        let ask = async || self.client.call(Call::get(&path)).await;
+        let ask = async || self.client().call(Call::get(&path)).await;
         let read = |body: bytes::Bytes| serde_json::from_slice(&body).map_or_else(|error| Told::Unwanted(error.to_string()), Told::Yes);
         self.persist(until, async || ask().await.map_or_else(no, read)).await
     }
@@ -104,7 +99,8 @@ impl Home {
             if timeout_at(until, sleep(backoff)).await.is_err() {
                 return Told::No(why);
             }
-            if !self.dir.exists() {
+            self.look_where_it_is();
+            if !self.dir.path().exists() {
                 return Told::Unwanted("the run's directory is gone".into());
             }
             backoff = (backoff * 2).min(BACKOFF_MAX);

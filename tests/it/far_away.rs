@@ -117,7 +117,7 @@ fn serve(listener: TcpListener, heard: Arc<Mutex<Heard>>) {
         let mut heard = heard.lock().unwrap();
         heard.calls += 1;
         let answer = answer(&mut heard, &line, &body);
-        if heard.calls % 3 == 0 && !line.contains("/report ") {
+        if heard.calls.is_multiple_of(3) && !line.contains("/report ") {
             heard.cut += 1;
             continue;
         }

@@ -133,13 +133,21 @@ impl House {
         self.server.as_mut().is_some_and(|server| server.try_wait().unwrap().is_none())
     }
 
+    pub fn server_pid(&self) -> u32 {
+        self.server.as_ref().expect("a server runs").id()
+    }
+
     pub fn restart(&mut self) {
         self.kill();
         self.start();
     }
 
+    /// The last of what the server said.
     pub fn server_log(&self) -> String {
-        std::fs::read_to_string(self.dir.path().join("server.log")).unwrap_or_default()
+        const LINES: usize = 40;
+        let text = text(&std::fs::read(self.dir.path().join("server.log")).unwrap_or_default());
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(LINES)..].join("\n")
     }
 
     pub fn url(&self) -> String {
@@ -308,6 +316,15 @@ pub fn until_some<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
 
 pub fn until(what: &str, mut look: impl FnMut() -> bool) {
     until_some(what, || look().then_some(()));
+}
+
+/// Looks again and again for that long, and panics if it was ever otherwise.
+pub fn holds_for(time: Duration, what: &str, mut look: impl FnMut() -> bool) {
+    let deadline = Instant::now() + time;
+    while Instant::now() < deadline {
+        assert!(look(), "it was to hold that {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 pub fn text(bytes: &[u8]) -> String {

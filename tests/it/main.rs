@@ -5,8 +5,11 @@
 mod api;
 mod bad_input;
 mod crash_points;
+mod database;
 mod delete;
+mod disk;
 mod document;
+mod escape;
 mod explain;
 mod far_away;
 mod house;

@@ -1,13 +1,11 @@
 //! Stopping: nothing of a stopped job lives.
 
-use model::ids::RunKey;
-use trainmaster::{
-    client::Call,
-    rundir::{RunDir, live_marker},
-    supervisor::lock::Lock,
-};
+use trainmaster::client::Call;
 
-use crate::house::{House, marked, text, until};
+use crate::{
+    house::{House, marked, text},
+    tcp_only::{Placed, place},
+};
 
 #[test]
 fn a_queued_job_is_stopped_at_once() {
@@ -58,17 +56,16 @@ fn a_job_is_stopped_when_its_maximum_duration_is_over() {
 #[test]
 fn a_run_that_cannot_be_stopped_yet_holds_nobody_up() {
     let house = House::new();
-    let stuck: RunKey = "job-0198c0de000070008000000000000001:main-0:1".parse().unwrap();
-    let dir = RunDir::new(&house.data(), &stuck);
-    std::fs::create_dir_all(dir.path()).unwrap();
+    let stop = |job: &str| house.call(Call::post(&format!("/api/v1/jobs/{job}/stop"), "")).unwrap();
     // As a supervisor that was frozen before it could say who it is.
-    let lock = Lock::take(&dir.letter()).unwrap().unwrap();
-    let marker = live_marker(&house.data(), &stuck);
-    std::fs::write(&marker, "").unwrap();
-    let job = house.submit_line("other", "sleep 600");
-    house.wait_for(&job, "running");
-    house.call(Call::post(&format!("/api/v1/jobs/{job}/stop"), "")).unwrap();
-    house.wait_for(&job, "stopped");
+    let Placed { run, lock } = place(&house, serde_json::json!({ "cpus": 1.1, "command": "true" }));
+    let stuck = run.job.to_string();
+    stop(&stuck);
+    let other = house.submit("{name: other, roles: {main: {cpus: 0.5, command: 'sleep 600'}}}");
+    house.wait_for(&other, "running");
+    stop(&other);
+    house.wait_for(&other, "stopped");
+    assert_eq!(house.state(&stuck), "stopping");
     drop(lock);
-    until("it is swept up when it lets go", || !marker.exists());
+    house.wait_for(&stuck, "stopped");
 }

@@ -1,6 +1,6 @@
 //! Which hierarchies this machine has, and where in them we are.
 
-use std::{fs, path::PathBuf, sync::OnceLock};
+use std::{fs, io, path::PathBuf, sync::OnceLock};
 
 use super::Controller;
 
@@ -19,11 +19,13 @@ pub struct Hierarchies {
 }
 
 impl Hierarchies {
-    /// Looked up once for each process. A machine that tells nothing has none.
+    /// Where this process stands. Read once: whoever forks from us stands there too.
     pub fn here() -> &'static Self {
-        static HERE: OnceLock<Hierarchies> = OnceLock::new();
-        let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        HERE.get_or_init(|| Self::read(&text("/proc/self/cgroup"), &text("/proc/self/mountinfo")))
+        static KNOWN: OnceLock<Hierarchies> = OnceLock::new();
+        let look = || -> io::Result<Self> {
+            Ok(Self::read(&fs::read_to_string("/proc/self/cgroup")?, &fs::read_to_string("/proc/self/mountinfo")?))
+        };
+        KNOWN.get_or_init(|| look().unwrap_or_default())
     }
 
     pub fn single(&self, controller: Controller) -> Option<&Hierarchy> {
