@@ -9,10 +9,11 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 use model::plan::HouseRules;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use tokio::{
     net::{TcpListener, TcpStream},
     signal::unix::{SignalKind, signal},
-    sync::Semaphore,
+    sync::{OwnedSemaphorePermit, Semaphore},
 };
 
 use crate::{
@@ -27,8 +28,10 @@ use crate::{
     store::{Store, StoreError, tokens},
 };
 
-/// Room for people and streams; far below the usual limit of open files.
+/// Room for people and streams, where so many files may be open.
 const CONNECTIONS_MAX: usize = 4_096;
+/// Enough for every connection, and as much again for everything else.
+const OPEN_FILES_WANTED: u64 = 2 * CONNECTIONS_MAX as u64;
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How long open streams have to close when the server is asked to stop.
@@ -42,6 +45,7 @@ pub async fn up(config: ServerConfig, ready: impl FnOnce(&Ready)) -> anyhow::Res
     ensure_admin(&store, &config.data).await?;
     let run_key = RunSecret::of(&config.data).context("reading the secret of the runs")?;
     let engine = Arc::new(LocalEngine::new(Local::from_config(&config)?));
+    let connections_max = connections_max()?;
     let listener = TcpListener::bind(config.listen).await.with_context(|| format!("listening on {}", config.listen))?;
     let address = listener.local_addr()?;
     let url = format!("http://{}", reachable(address));
@@ -73,7 +77,7 @@ pub async fn up(config: ServerConfig, ready: impl FnOnce(&Ready)) -> anyhow::Res
     let card = config.data.join("server.json");
     write_private(&card, serde_json::json!({ "url": ready_now.url, "pid": std::process::id() }).to_string().as_bytes())?;
     ready(&ready_now);
-    serve(listener, api::router(app)).await?;
+    serve(listener, api::router(app), connections_max).await?;
     std::fs::remove_file(card).context("removing the server's card")?;
     Ok(())
 }
@@ -151,17 +155,25 @@ async fn keep_going(control: impl Fn() -> Control) {
     }
 }
 
-async fn serve(listener: TcpListener, router: axum::Router) -> anyhow::Result<()> {
-    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+/// How many connections we may have: half of the files we may have open, after asking for more of those.
+/// Made after the engine, whose tasks keep the limit we were given.
+fn connections_max() -> anyhow::Result<usize> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    let wanted = OPEN_FILES_WANTED.clamp(soft, hard.max(soft));
+    let granted = setrlimit(Resource::RLIMIT_NOFILE, wanted, hard).map_or(soft, |()| wanted);
+    Ok(usize::try_from(granted / 2)?.clamp(1, CONNECTIONS_MAX))
+}
+
+async fn serve(listener: TcpListener, router: axum::Router, connections_max: usize) -> anyhow::Result<()> {
+    let room = Arc::new(Semaphore::new(connections_max));
     let graceful = GracefulShutdown::new();
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     loop {
-        let place = room.clone().acquire_owned().await.context("the semaphore is never closed")?;
         tokio::select! {
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
+            accepted = accept(&listener, &room) => match accepted {
+                Ok((stream, place)) => {
                     let connection = graceful.watch(connection(stream, router.clone()));
                     tokio::spawn(async move {
                         let _closed_by_either_side = connection.await;
@@ -179,6 +191,13 @@ async fn serve(listener: TcpListener, router: axum::Router) -> anyhow::Result<()
     drop(listener);
     let _streams_that_stay_are_cut = tokio::time::timeout(GOODBYE, graceful.shutdown()).await;
     Ok(())
+}
+
+/// The next connection, once there is room for it.
+async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> std::io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let place = room.clone().acquire_owned().await.map_err(std::io::Error::other)?;
+    let (stream, _) = listener.accept().await?;
+    Ok((stream, place))
 }
 
 fn connection(

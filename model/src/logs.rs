@@ -47,7 +47,7 @@ impl Piece {
     }
 
     pub fn end(&self) -> u64 {
-        self.offset + u64::from(self.length)
+        self.offset.saturating_add(u64::from(self.length))
     }
 }
 

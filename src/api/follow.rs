@@ -37,10 +37,14 @@ use crate::{
     store::{jobs as job_rows, runs},
 };
 
-/// How often a log that grows is looked at; a change of the job wakes a reader at once.
+/// How often a log that grows is looked at, and how often one that is silent; a change of the job wakes a
+/// reader at once.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
+const LOOK_EVERY_MAX: Duration = Duration::from_millis(160);
 /// How much of one log is read before the next one has its turn.
 const CHUNKS_A_TURN: usize = 8;
+/// How much waits in memory for a reader who is slow.
+const CHUNKS_WAITING_MAX: usize = 32;
 
 #[derive(Deserialize, IntoParams)]
 pub struct FollowQuery {
@@ -78,9 +82,14 @@ pub async fn follow(
         only,
         begin: Begin { tail: query.tail, since_ms: query.since_ms },
         sent,
-        files: BTreeMap::new(),
+        runs: Vec::new(),
+        first: 0,
         waiting: VecDeque::new(),
+        summary: None,
         told: None,
+        woken: true,
+        news: true,
+        pause: LOOK_EVERY,
         done: false,
     };
     Ok(Sse::new(stream::unfold(reader, Reader::next)).keep_alive(KeepAlive::default()))
@@ -124,9 +133,18 @@ struct Reader {
     only: Option<Vec<TaskName>>,
     begin: Begin,
     sent: Sent,
-    files: BTreeMap<(TaskName, u32), Arc<LogFiles>>,
+    /// Whose logs are read, and the job, as of the last look into the store.
+    runs: Vec<RunKey>,
+    summary: Option<JobSummary>,
+    /// Whose log is read first, so that no task waits behind one that never stops talking.
+    first: usize,
     waiting: VecDeque<Event>,
     told: Option<JobSummary>,
+    /// Something was committed since the last look into the store.
+    woken: bool,
+    /// The last look into the store showed something new of this job.
+    news: bool,
+    pause: Duration,
     done: bool,
     changes: tokio::sync::watch::Receiver<u64>,
 }
@@ -139,31 +157,33 @@ impl Reader {
                 return None;
             }
             self.look().await.inspect_err(|error| tracing::warn!("a follower's stream ends early: {error}")).ok()?;
-            if self.waiting.is_empty() {
-                let _either = tokio::time::timeout(LOOK_EVERY, self.changes.changed()).await;
+            if self.waiting.is_empty() && !self.done {
+                self.rest().await;
             }
         }
         let event = self.waiting.pop_front()?;
         Some((Ok(event), self))
     }
 
-    /// The job's state is read before its logs: once it is over, its logs are whole.
-    async fn look(&mut self) -> Result<(), Error> {
-        self.changes.borrow_and_update();
-        let id = self.job;
-        let read = move |sql: &crate::store::Sql<'_>| Ok((job_rows::get(sql, id)?, runs::of_job(sql, id)?));
-        let (job, all) = self.app.store.read(read).await?;
-        let Some(job) = job else {
-            self.done = true;
-            return Ok(());
-        };
-        let mut keys: Vec<RunKey> = all.into_iter().map(|run| run.run).filter(|run| self.wants(&run.task)).collect();
-        keys.sort_by(|a, b| (a.attempt, &a.task).cmp(&(b.attempt, &b.task)));
-        for run in &keys {
-            self.read_log(run).await?;
+    /// Waits for a change of the job, or until it is time to look at the logs again. In a busy house most
+    /// changes are of other jobs; after one of those the next may wait a moment.
+    async fn rest(&mut self) {
+        if !self.news {
+            tokio::time::sleep(LOOK_EVERY).await;
         }
-        let drained = self.waiting.is_empty();
-        let summary = jobs::summary(&job);
+        let changed = self.changes.changed();
+        self.woken = if self.runs.is_empty() { changed.await.is_ok() } else { tokio::time::timeout(self.pause, changed).await.is_ok() };
+        self.pause = (self.pause * 2).min(LOOK_EVERY_MAX);
+    }
+
+    /// The job's state is read before its logs: once it is over, its logs are whole. The store is asked
+    /// only when something was committed; a log that grows shows by its length.
+    async fn look(&mut self) -> Result<(), Error> {
+        if std::mem::take(&mut self.woken) || self.changes.has_changed().unwrap_or(true) {
+            self.ask_the_store().await?;
+        }
+        self.read_logs().await?;
+        let (drained, Some(summary)) = (self.waiting.is_empty(), self.summary.clone()) else { return Ok(()) };
         if self.told.as_ref().is_none_or(|told| (told.state, &told.reason) != (summary.state, &summary.reason)) {
             self.waiting.push_back(event("state", &summary, &self.sent)?);
             self.told = Some(summary.clone());
@@ -175,31 +195,77 @@ impl Reader {
         Ok(())
     }
 
+    async fn ask_the_store(&mut self) -> Result<(), Error> {
+        self.changes.borrow_and_update();
+        let id = self.job;
+        let read = move |sql: &crate::store::Sql<'_>| Ok((job_rows::get(sql, id)?, runs::of_job(sql, id)?));
+        let (job, all) = self.app.store.read(read).await?;
+        let mut keys: Vec<RunKey> = all.into_iter().map(|run| run.run).filter(|run| self.wants(&run.task)).collect();
+        keys.sort_by(|a, b| (a.attempt, &a.task).cmp(&(b.attempt, &b.task)));
+        let summary = job.as_ref().map(jobs::summary);
+        self.done = summary.is_none();
+        self.news = summary != self.summary || keys != self.runs;
+        (self.runs, self.summary) = (keys, summary);
+        Ok(())
+    }
+
     fn wants(&self, task: &TaskName) -> bool {
         self.only.as_ref().is_none_or(|only| only.contains(task))
     }
 
-    async fn read_log(&mut self, run: &RunKey) -> Result<(), Error> {
-        let key = (run.task.clone(), run.attempt);
-        let dir = RunDir::new(&self.app.data, run);
-        let (known, from, begin) = (self.files.get(&key).cloned(), self.sent.get(&key).copied(), self.begin);
-        let read = tokio::task::spawn_blocking(move || read_chunks(&dir, known, from, begin)).await;
+    async fn read_logs(&mut self) -> Result<(), Error> {
+        if self.runs.is_empty() {
+            return Ok(());
+        }
+        let first = self.first % self.runs.len();
+        let in_turn = self.runs[first..].iter().chain(&self.runs[..first]);
+        let from: Vec<(RunKey, Option<u64>)> =
+            in_turn.map(|run| (run.clone(), self.sent.get(&(run.task.clone(), run.attempt)).copied())).collect();
+        let (app, begin) = (self.app.clone(), self.begin);
+        let read = tokio::task::spawn_blocking(move || read_in_turn(&app.data, from, begin)).await;
         let read = read.map_err(|error| Error::Internal(error.to_string()))?.map_err(|error| Error::Internal(error.to_string()))?;
-        let Some((files, start, chunks)) = read else { return Ok(()) };
-        self.files.insert(key.clone(), files);
-        self.sent.entry(key.clone()).or_insert(start);
-        for chunk in chunks {
-            self.sent.insert(key.clone(), chunk.offset + chunk.bytes.len() as u64);
-            self.waiting.push_back(event("log", &log_chunk(run, chunk), &self.sent)?);
+        let (looked_at, read) = read;
+        self.first = first + looked_at;
+        for (run, start, chunks) in read {
+            let key = (run.task.clone(), run.attempt);
+            self.sent.entry(key.clone()).or_insert(start);
+            for chunk in chunks {
+                self.pause = LOOK_EVERY;
+                self.sent.insert(key.clone(), chunk.offset + chunk.bytes.len() as u64);
+                self.waiting.push_back(event("log", &log_chunk(&run, chunk), &self.sent)?);
+            }
         }
         Ok(())
     }
 }
 
-type Read = (Arc<LogFiles>, u64, Vec<Chunk>);
+type Read = (RunKey, u64, Vec<Chunk>);
 
-fn read_chunks(dir: &RunDir, known: Option<Arc<LogFiles>>, from: Option<u64>, begin: Begin) -> std::io::Result<Option<Read>> {
-    let Some(files) = known.map_or_else(|| LogFiles::open(dir).map(|it| it.map(Arc::new)), |it| Ok(Some(it)))? else { return Ok(None) };
+/// Reads one log after the other until enough waits, and answers how many were looked at. Files are open only while they are read: a thousand
+/// followers of a thousand tasks must not use up what the server may have open.
+fn read_in_turn(data: &std::path::Path, runs: Vec<(RunKey, Option<u64>)>, begin: Begin) -> std::io::Result<(usize, Vec<Read>)> {
+    let (mut looked_at, mut waiting, mut read) = (0, 0, Vec::new());
+    for (run, from) in runs {
+        if waiting >= CHUNKS_WAITING_MAX {
+            break;
+        }
+        looked_at += 1;
+        if let Some((start, chunks)) = read_chunks(&RunDir::new(data, &run), from, begin)? {
+            waiting += chunks.len();
+            read.push((run, start, chunks));
+        }
+    }
+    Ok((looked_at, read))
+}
+
+/// `None` if there is no log yet.
+fn read_chunks(dir: &RunDir, from: Option<u64>, begin: Begin) -> std::io::Result<Option<(u64, Vec<Chunk>)>> {
+    if let (Some(from), Ok(log)) = (from, std::fs::metadata(dir.log()))
+        && log.len() <= from
+    {
+        return Ok(Some((from, Vec::new())));
+    }
+    let Some(files) = LogFiles::open(dir)? else { return Ok(None) };
     let start = from.map_or_else(|| beginning(&files, begin), Ok)?;
     let (mut offset, mut chunks) = (start, Vec::new());
     while chunks.len() < CHUNKS_A_TURN
@@ -208,7 +274,7 @@ fn read_chunks(dir: &RunDir, known: Option<Arc<LogFiles>>, from: Option<u64>, be
         offset += chunk.bytes.len() as u64;
         chunks.push(chunk);
     }
-    Ok(Some((files, start, chunks)))
+    Ok(Some((start, chunks)))
 }
 
 fn beginning(files: &LogFiles, begin: Begin) -> std::io::Result<u64> {

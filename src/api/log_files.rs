@@ -77,7 +77,7 @@ impl LogFiles {
 
     /// Where the output since a moment begins.
     pub fn offset_since(&self, at_ms: u64) -> io::Result<u64> {
-        let number = self.first_piece(|piece| piece.at_us >= at_ms * 1000)?;
+        let number = self.first_piece(|piece| piece.at_us >= at_ms.saturating_mul(1000))?;
         Ok(self.piece(number)?.map_or(self.length()?, |piece| piece.offset))
     }
 

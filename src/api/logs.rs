@@ -114,7 +114,7 @@ fn select(dir: &RunDir, query: &LogQuery) -> std::io::Result<Option<Selected>> {
 fn cut(ranges: &mut Vec<(u64, u64)>, most: u64) {
     let mut left = most;
     for range in ranges.iter_mut() {
-        range.1 = range.1.min(range.0 + left);
+        range.1 = range.1.min(range.0.saturating_add(left));
         left -= range.1 - range.0;
     }
     ranges.retain(|(start, end)| start < end);

@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Instant};
 
 use model::{
     ids::JobId,
-    job::{JobEvent, next},
+    job::{JobEvent, JobState, next},
     resources::show_duration_ms,
 };
 
@@ -45,7 +45,8 @@ impl Deadlines {
 }
 
 async fn stop(control: &Control, job: &Job, most_ms: u64) -> anyhow::Result<()> {
-    if job.stop_by.is_some() {
+    // Where the outcome is decided, what is left is being stopped already; a stop would only rewrite it.
+    if job.stop_by.is_some() || job.state == JobState::Finishing {
         return Ok(());
     }
     let Ok(to) = next(job.state, JobEvent::StopAsked) else { return Ok(()) };

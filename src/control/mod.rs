@@ -24,6 +24,8 @@ mod placing;
 mod running;
 mod settling;
 mod sweeping;
+#[cfg(test)]
+mod tests;
 
 pub use board::Board;
 pub use placing::held;

@@ -49,7 +49,10 @@ pub async fn turn(control: &Control, look: Look) -> anyhow::Result<()> {
     let mut reasons = Vec::new();
     for decision in decisions {
         match decision.what {
-            What::Start(assignments) => start_gang(control, decision.job, assignments, &mut taken).await?,
+            What::Start(assignments) => {
+                let why_not = start_gang(control, decision.job, assignments, &mut taken).await?;
+                reasons.extend(why_not.map(|reason| (decision.job, reason)));
+            }
             What::Wait(reason) => reasons.push((decision.job, reason)),
         }
     }
@@ -133,52 +136,56 @@ impl Taken {
     }
 }
 
-async fn start_gang(control: &Control, id: JobId, assignments: Vec<Assignment>, taken: &mut Taken) -> anyhow::Result<()> {
-    let Some(job) = control.store.read(move |sql| readable(sql, id)).await? else { return Ok(()) };
+/// Answers why it could not, if something is missing that only shows when it is reached for. That is this
+/// job's trouble alone; the next turn sees the world as it is then.
+async fn start_gang(control: &Control, id: JobId, assignments: Vec<Assignment>, taken: &mut Taken) -> anyhow::Result<Option<String>> {
+    let Some(job) = control.store.read(move |sql| readable(sql, id)).await? else { return Ok(None) };
     let mut new_runs = Vec::new();
     for assignment in assignments {
-        match new_run(control, &job, assignment, taken).await? {
-            Some(run) => new_runs.push(run),
-            None => return Ok(()),
+        match new_run(control, &job, assignment, taken).await {
+            Ok(run) => new_runs.push(run),
+            Err(reason) => return Ok(Some(reason)),
         }
     }
-    let Ok(to) = next(job.state, JobEvent::Placed) else { return Ok(()) };
+    let Ok(to) = next(job.state, JobEvent::Placed) else { return Ok(None) };
     crate::crash::point("schedule.before-reserve");
     let written = control.store.write(move |sql| reserve(sql, &job, to, &new_runs)).await?;
     crate::crash::point("schedule.after-reserve-commit");
     if let Some(started) = written {
         running::start_all(control, started).await;
     }
-    Ok(())
+    Ok(None)
 }
 
-/// `None` if the node no longer has what was counted on; the next turn sees the world as it is then.
-async fn new_run(control: &Control, job: &Job, assignment: Assignment, taken: &mut Taken) -> anyhow::Result<Option<NewRun>> {
-    let Some(devices) = taken.give_devices(control, &assignment) else { return Ok(None) };
-    let Some(role) = job.plan.role(&assignment.role) else { return Ok(None) };
+async fn new_run(control: &Control, job: &Job, assignment: Assignment, taken: &mut Taken) -> Result<NewRun, String> {
+    let node_name = &assignment.node;
+    let devices = taken.give_devices(control, &assignment).ok_or_else(|| format!("waits for devices on {node_name}"))?;
+    let role = job.plan.role(&assignment.role).ok_or_else(|| format!("has no role {}", assignment.role))?;
     let mut ports = BTreeMap::new();
     for (label, count) in &role.ports {
-        let free = control.engine.free_ports(&assignment.node, *count as usize, &taken.ports).await?;
+        let free = control.engine.free_ports(node_name, *count as usize, &taken.ports).await;
+        let free = free.map_err(|error| format!("waits for ports on {node_name}: {error}"))?;
         taken.ports.extend(&free);
         ports.insert(label.clone(), free);
     }
     let nodes = control.board.nodes();
-    let Some(node) = nodes.iter().find(|node| node.name == assignment.node) else { return Ok(None) };
+    let node = nodes.iter().find(|node| node.name == *node_name).ok_or_else(|| format!("{node_name} is gone"))?;
     let task = TaskName { role: assignment.role, index: assignment.index };
-    Ok(Some(NewRun {
+    Ok(NewRun {
         run: RunKey { job: job.id, task, attempt: job.attempt },
+        address: node.address.clone(),
         node: assignment.node,
         amount: assignment.amount,
         devices,
         ports,
-        address: node.address.clone(),
         at_ms: now_ms(),
-    }))
+    })
 }
 
 /// The job and all its runs, or nothing: a reservation is never half there.
 fn reserve(sql: &Sql<'_>, job: &Job, to: JobState, new_runs: &[NewRun]) -> Result<Option<(Job, Vec<Run>)>, StoreError> {
     let mut nodes: Vec<String> = new_runs.iter().map(|run| run.node.to_string()).collect();
+    nodes.sort();
     nodes.dedup();
     let change = Change { to, reason: Some(format!("placed on {}", nodes.join(", "))), at_ms: now_ms(), used: None, stop_by: None };
     if jobs::advance(sql, (job.id, job.state, job.attempt), &change)? == Written::Stale {

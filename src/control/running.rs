@@ -32,10 +32,17 @@ const PROCESSES_FOR_ANY_TASK: u64 = 1_024;
 const PROCESSES_PER_CPU: u64 = 1_024;
 
 /// Since when the engine has not answered.
-#[derive(Default)]
 pub struct Sight {
     away_since: Option<Instant>,
     lost: bool,
+}
+
+impl Default for Sight {
+    /// The server before this one may have lost sight of its jobs, so the first look begins by saying
+    /// that they are seen again.
+    fn default() -> Self {
+        Self { away_since: None, lost: true }
+    }
 }
 
 pub async fn turn(control: &Control, sight: &mut Sight) -> anyhow::Result<()> {
@@ -44,8 +51,9 @@ pub async fn turn(control: &Control, sight: &mut Sight) -> anyhow::Result<()> {
         Err(error) => return lose_sight(control, sight, &error).await,
     };
     sight.away_since = None;
-    if std::mem::take(&mut sight.lost) {
+    if sight.lost {
         move_unfinished(control, JobEvent::SeenAgain, "the engine answers again".into()).await?;
+        sight.lost = false;
     }
     let keys: Vec<RunKey> = seen.iter().map(|it| it.run.clone()).collect();
     let (wanted, untouchable) = control.store.read(move |sql| read_wanted(sql, &keys)).await?;
@@ -59,8 +67,8 @@ pub async fn turn(control: &Control, sight: &mut Sight) -> anyhow::Result<()> {
 async fn lose_sight(control: &Control, sight: &mut Sight, error: &EngineError) -> anyhow::Result<()> {
     let since = *sight.away_since.get_or_insert_with(Instant::now);
     if !sight.lost && since.elapsed() > LOST_SIGHT_AFTER {
-        sight.lost = true;
         move_unfinished(control, JobEvent::LostSight, format!("its engine does not answer: {error}")).await?;
+        sight.lost = true;
     }
     Ok(())
 }
@@ -123,7 +131,11 @@ async fn apply(control: &Control, action: Action) -> anyhow::Result<()> {
         Action::Stop(run) => tried("stop", &run, control.engine.stop(&run).await),
         Action::Record(run, ending) => record(control, run, ending).await?,
         Action::GiveUp(run, why) => record(control, run, never_ran(Cause::Unknown { why })).await?,
-        Action::NeverStarted(run) => record(control, run, never_ran(Cause::Stopped { killed: false })).await?,
+        // A supervisor may be on its way. Nothing is said before the engine has closed the door on it.
+        Action::NeverStarted(run) => match control.engine.stop(&run).await {
+            Ok(()) => record(control, run, never_ran(Cause::Stopped { killed: false })).await?,
+            refused => tried("stop", &run, refused),
+        },
         Action::Remove(run) => tried("remove", &run, control.engine.remove(&run).await),
     }
     Ok(())

@@ -10,6 +10,7 @@ use std::{
 
 use anyhow::Context;
 use model::{ids::NodeName, ids::RunKey, reconcile::Seen};
+use nix::sys::resource::{Resource, getrlimit};
 
 use super::{Answer, Engine, EngineError, Node, Start};
 use crate::{
@@ -67,12 +68,16 @@ struct House {
     /// Nurseries that have closed and are not yet reaped.
     retired: Mutex<Vec<Nursery>>,
     next_port: AtomicUsize,
+    /// How many files our own program was allowed to have open; the tasks' limit too, whatever the server
+    /// asks for itself later.
+    open_files: Option<(u64, u64)>,
 }
 
 impl LocalEngine {
     pub fn new(config: Local) -> Self {
         let (down, nursery, retired) = (Mutex::default(), Mutex::default(), Mutex::default());
-        let house = House { config, down, nursery, retired, next_port: AtomicUsize::new(0) };
+        let open_files = getrlimit(Resource::RLIMIT_NOFILE).ok();
+        let house = House { config, down, nursery, retired, next_port: AtomicUsize::new(0), open_files };
         Self { house: Arc::new(house) }
     }
 

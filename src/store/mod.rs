@@ -26,7 +26,7 @@ mod readers;
 pub mod runs;
 mod sql;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod tokens;
 mod writer;
 

@@ -145,7 +145,11 @@ impl Blueprint {
         for (controller, path) in &self.single {
             match make(path).and_then(|()| v1::limit(path, *controller, limits)) {
                 Ok(()) => single.push((*controller, path.clone())),
-                Err(error) => missing.push(refusal(*controller, path, &error)),
+                Err(error) => {
+                    // One that was made and could not be limited is of no use, and would be left behind.
+                    let _ = fs::remove_dir(path);
+                    missing.push(refusal(*controller, path, &error));
+                }
             }
         }
         // A group that controls nothing is only good for killing, and a pid namespace kills as well.

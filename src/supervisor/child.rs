@@ -130,9 +130,10 @@ pub fn become_program(program: &Program, pipes: &Pipes, cwd: &Path, ready: (Borr
         let _ = leash::say(ready.0, &Up::Refused { why: format!("the child could not be prepared: {error}") });
         exit_now(127);
     }
-    // No word to go means that the supervisor is dead, and then nothing may start.
+    // No word to go means that the supervisor is dead, and then nothing may start. Whoever asks all the
+    // same must not take it for a success.
     if leash::say(ready.0, ready.1).is_err() || !heard_go(&pipes.go) {
-        exit_now(0);
+        exit_now(127);
     }
     let bytes = program.exec().to_ne_bytes();
     // SAFETY: the buffer outlives the call.

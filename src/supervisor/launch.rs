@@ -141,8 +141,8 @@ struct Ends {
     leash: Leash,
     stdout: OwnedFd,
     stderr: OwnedFd,
-    go: OwnedFd,
-    failure: OwnedFd,
+    go: File,
+    failure: File,
 }
 
 impl Try<'_> {
@@ -206,7 +206,7 @@ fn ends() -> io::Result<(Ends, Pipes, Leash)> {
     let (their_go, go) = spawn::pipe()?;
     let (failure, their_failure) = spawn::pipe()?;
     let pipes = Pipes { stdout: their_stdout, stderr: their_stderr, go: their_go, failure: their_failure };
-    Ok((Ends { leash, stdout, stderr, go, failure }, pipes, their_leash))
+    Ok((Ends { leash, stdout, stderr, go: go.into(), failure: failure.into() }, pipes, their_leash))
 }
 
 /// Init exists; the child does not yet.
@@ -289,17 +289,16 @@ impl Begun {
     }
 
     /// Gives the word. Answers why the program could not be started, if it could not.
-    fn exec(&mut self, command: &str) -> Option<Cause> {
-        let go = File::from(self.ends.go.try_clone().ok()?);
-        let failure = File::from(self.ends.failure.try_clone().ok()?);
-        (&go).write_all(b"!").err().map(|error| platform(format!("the child did not wait for its start: {error}"))).or_else(|| {
-            let mut errno = [0; 4];
-            match (&failure).read_exact(&mut errno) {
-                Ok(()) => Some(user(explain(command, i32::from_ne_bytes(errno)))),
-                // Closed without a word: the exec has succeeded.
-                Err(_) => None,
-            }
-        })
+    fn exec(&self, command: &str) -> Option<Cause> {
+        if let Err(error) = (&self.ends.go).write_all(b"!") {
+            return Some(platform(format!("the child did not wait for its start: {error}")));
+        }
+        let mut errno = [0; 4];
+        match (&self.ends.failure).read_exact(&mut errno) {
+            Ok(()) => Some(user(explain(command, i32::from_ne_bytes(errno)))),
+            // Closed without a word: the exec has succeeded.
+            Err(_) => None,
+        }
     }
 
     /// Takes everything back: without its line init ends, and with init everyone else.

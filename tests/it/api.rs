@@ -124,3 +124,45 @@ fn lists_come_in_pages_and_can_be_filtered() {
     assert_eq!(house.get_json("/api/v1/jobs?name=page-3")["jobs"].as_array().unwrap().len(), 1);
     assert_eq!(house.get_json("/api/v1/jobs?q=ge-5")["jobs"].as_array().unwrap().len(), 1);
 }
+
+#[test]
+fn the_largest_numbers_in_a_question_about_a_log_are_only_numbers() {
+    let house = House::new();
+    let job = house.submit_line("short", "echo one; echo two");
+    house.wait_until_over(&job);
+    let log = |query: &str| text(&house.get(&format!("/api/v1/jobs/{job}/tasks/main-0/log?{query}")).unwrap());
+    assert_eq!(log(&format!("tail=1&limit={}", u64::MAX)), "two\n");
+    assert_eq!(log(&format!("offset=4&limit={}", u64::MAX)), "two\n");
+    assert_eq!(log(&format!("since_ms={}", u64::MAX)), "");
+    assert_eq!(log(&format!("offset={}", u64::MAX)), "");
+}
+
+#[test]
+fn more_followers_than_a_process_usually_has_files_keep_nobody_out() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+    if hard < 4_000 {
+        eprintln!("skipped: nobody can have more than {hard} files open here");
+        return;
+    }
+    setrlimit(Resource::RLIMIT_NOFILE, 1_000, hard).unwrap();
+    let house = House::new();
+    setrlimit(Resource::RLIMIT_NOFILE, soft.max(4_000), hard).unwrap();
+    let job = house.submit_line("watched", "echo here; sleep 600");
+    house.wait_for_output(&job, "main-0", "here");
+    let (address, token) = (house.url().trim_start_matches("http://").to_owned(), house.token());
+    let follow = format!("GET /api/v1/jobs/{job}/follow HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\n\r\n");
+    let crowd: Vec<TcpStream> = (0..1_100)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&address).unwrap();
+            stream.write_all(follow.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    let next = house.submit_line("limit", "ulimit -n");
+    house.wait_for(&next, "succeeded");
+    assert_eq!(house.log(&next, "main-0"), "1000\n", "a task has what the server was given");
+    drop(crowd);
+    let said = house.server_log();
+    assert!(!said.contains("could not take a connection") && !said.contains("ends early"), "{said}");
+}

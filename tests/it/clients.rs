@@ -94,7 +94,7 @@ fn race(house: &House, number: usize) -> String {
     };
     let mut states = Vec::new();
     std::thread::scope(|scope| {
-        if number % 3 != 0 {
+        if !number.is_multiple_of(3) {
             scope.spawn(|| refused(stop()));
         }
         let deleter = scope.spawn(|| until("it is deleted", || refused(delete()).is_none_or(|code| code == "no_such_job")));

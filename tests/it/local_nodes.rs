@@ -87,7 +87,7 @@ async fn a_node_that_goes_down_takes_its_runs_with_it_and_no_others() {
     assert_eq!(open, [false, true]);
 
     let next = order("node-1", 13, "exit 0");
-    assert!(matches!(start(&engine, &next).await, Err(EngineError::Away(why)) if why == "node `node-1` is down"));
+    assert!(matches!(start(&engine, &next).await, Err(EngineError::Never(why)) if why == "node `node-1` is down"));
     assert!(engine.bring_up("node-1"));
     start(&engine, &next).await.unwrap();
     assert!(matches!(until_phase(&engine, &next, |it| *it != Phase::Alive && *it != Phase::NotTaken).await, Phase::Ended(_)));
@@ -150,4 +150,39 @@ fn the_doctor_tries_a_task_and_leaves_nothing_behind() {
     assert!(shown.starts_with("true trial run: a small task runs\n"), "{shown}");
     assert!(checks.iter().all(|check| check.ok || check.hint.is_some()), "{shown}");
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_whose_marker_was_lost_is_found_again_by_the_next_start() {
+    let home = tempfile::tempdir().unwrap();
+    let engine = engine(home.path(), 1);
+    let order = order("node-1", 31, "echo up; sleep 1000");
+    start(&engine, &order).await.unwrap();
+    until_some("it runs", || (log_of(home.path(), &order) == "up\n").then_some(()));
+    // As after a power cut, which may take the newest names of one directory and leave those of another.
+    fs::remove_file(live_marker(home.path(), &order.run)).unwrap();
+    assert_eq!(engine.list().await.unwrap(), []);
+    start(&engine, &order).await.unwrap();
+    assert_eq!(phase(&engine, &order).await, Phase::Alive);
+    engine.stop(&order.run).await.unwrap();
+    assert!(matches!(until_phase(&engine, &order, |it| *it != Phase::Alive).await, Phase::Ended(_)));
+    assert_eq!(log_of(home.path(), &order), "up\n", "it was not started a second time");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_cannot_be_looked_at_is_taken_for_alive_and_hides_no_other() {
+    let home = tempfile::tempdir().unwrap();
+    let engine = engine(home.path(), 1);
+    let (broken, sound) = (order("node-1", 41, "sleep 1000"), order("node-1", 42, "exit 3"));
+    let dir = RunDir::new(home.path(), &broken.run);
+    for order in [&broken, &sound] {
+        start(&engine, order).await.unwrap();
+        until_phase(&engine, order, |it| *it != Phase::NotTaken).await;
+    }
+    fs::create_dir(dir.exit()).unwrap();
+    assert!(matches!(until_phase(&engine, &sound, |it| *it != Phase::Alive).await, Phase::Ended(_)));
+    assert_eq!(phase(&engine, &broken).await, Phase::Alive);
+    fs::remove_dir(dir.exit()).unwrap();
+    engine.stop(&broken.run).await.unwrap();
+    assert!(matches!(until_phase(&engine, &broken, |it| *it != Phase::Alive).await, Phase::Ended(_)));
 }

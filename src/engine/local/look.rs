@@ -31,7 +31,11 @@ impl House {
         let mut seen = Vec::new();
         for run in self.live_runs()? {
             let dir = RunDir::new(&self.config.data, &run);
-            let phase = self.look(&dir).map_err(|error| trouble(dir.path(), &error))?;
+            // "Cannot see" never means gone; and one that cannot be seen must not hide the others.
+            let phase = self.look(&dir).unwrap_or_else(|error| {
+                tracing::warn!(%run, "it cannot be looked at, and is taken for alive: {error}");
+                Phase::Alive
+            });
             seen.push(Seen { run, phase });
         }
         Ok(seen)

@@ -8,6 +8,8 @@ use std::{
     process::Command,
 };
 
+use nix::sys::resource::{Resource, setrlimit};
+
 use super::{House, lock, room};
 use crate::{
     crash,
@@ -24,7 +26,8 @@ pub fn letter(start: &Start<'_>) -> Letter {
 impl House {
     pub fn start(&self, letter: &Letter) -> Result<(), EngineError> {
         if self.is_down(&self.node(&letter.order.node)?.name) {
-            return Err(EngineError::Away(format!("node `{}` is down", letter.order.node)));
+            // A job that waited here for the node would wait for ever; on its next attempt it goes elsewhere.
+            return Err(EngineError::Never(format!("node `{}` is down", letter.order.node)));
         }
         let dir = RunDir::new(&self.config.data, &letter.order.run);
         if is_taken_up(&dir).map_err(|error| trouble(dir.path(), &error))? {
@@ -91,6 +94,10 @@ impl House {
         let mut command = Command::new(&self.config.exe);
         command.arg("supervise").env_clear().process_group(0);
         command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        if let Some((soft, hard)) = self.open_files {
+            // SAFETY: between fork and exec, and nothing but a plain system call.
+            unsafe { command.pre_exec(move || Ok(setrlimit(Resource::RLIMIT_NOFILE, soft, hard)?)) };
+        }
         command
     }
 
