@@ -13,7 +13,7 @@ ifeq ($(CI),true)
 export CARGO_TARGET_DIR ?= $(CACHE)/target
 endif
 
-.PHONY: help demo test check fmt bench setup setup-build setup-python
+.PHONY: help demo test check fmt bench setup setup-build setup-tests setup-python
 
 help: ## What you can make
 	@echo "Trainmaster. You can make:"
@@ -22,7 +22,7 @@ help: ## What you can make
 demo: setup-build setup-python ## Start a server, train digits on it with three tasks, watch them side by side
 	@scripts/demo.sh
 
-test: check ## Every check and every test
+test: check setup-tests ## Every check and every test
 	cd bench && python3 -m unittest -q
 	cargo test --workspace
 
@@ -38,10 +38,13 @@ bench: setup-build ## Measure against Slurm, task-spooler, pueue, HyperQueue and
 	cargo build --release
 	python3 bench/run.py $(ARGS)
 
-setup: setup-build setup-python ## Install what is missing, and say what
+setup: setup-build setup-tests setup-python ## Install what is missing, and say what
 
 setup-build:
 	@scripts/setup.sh build
+
+setup-tests:
+	@scripts/setup.sh tests
 
 setup-python:
 	@scripts/setup.sh python

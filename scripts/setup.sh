@@ -2,6 +2,7 @@
 # Installs what is missing and says what it does. What is there already costs nothing and says nothing.
 #
 #   scripts/setup.sh build    what building needs: Rust, a C compiler
+#   scripts/setup.sh tests    what some tests need to make disks fail; only as root, since only root can run them
 #   scripts/setup.sh python   the Python packages of the examples, in the user's cache
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -34,12 +35,19 @@ build() {
     [ "$(printf '%s\n' "$needed" "$have" | sort -V | head -n1)" = "$needed" ] || fail "Rust $needed or newer is needed, this is $have; run: rustup update stable"
 }
 
+tests() {
+    debian python3 "the benches are tested too" python3
+    [ "$(id -u)" = 0 ] || return 0
+    debian strace "a test makes system calls fail" strace
+    debian mkfs.ext4 "a test makes a disk fail" e2fsprogs
+}
+
 python() {
     debian python3 "the examples are in Python" python3 python3-venv
     scripts/python-env.sh examples/digits/requirements.txt >/dev/null
 }
 
 case "${1:-}" in
-build | python) "$1" ;;
-*) fail "say what: build or python" ;;
+build | tests | python) "$1" ;;
+*) fail "say what: build, tests or python" ;;
 esac

@@ -100,6 +100,11 @@ impl Client {
         Ok(Self { authority: authority.to_owned(), token: token.into() })
     }
 
+    /// The same caller at another address.
+    pub fn at(&self, url: &str) -> Result<Self, ClientError> {
+        Self::new(url, self.token.clone())
+    }
+
     pub fn url(&self) -> String {
         format!("http://{}", self.authority)
     }

@@ -59,6 +59,8 @@ pub enum Error {
     DiskFull,
     #[error("the database is busy")]
     Busy,
+    #[error("the server takes nothing new since its disk failed: {0}")]
+    StorageFailed(String),
     #[error("{0} cannot be read from the database and was set aside; nothing is done to it")]
     SetAside(String),
     #[error("{0}")]
@@ -103,6 +105,9 @@ impl Error {
             Error::WrongOffset { .. } => (S::CONFLICT, "wrong_offset", None),
             Error::DiskFull => (S::INSUFFICIENT_STORAGE, "disk_full", hint("free some space and try again; running tasks go on")),
             Error::Busy => (S::SERVICE_UNAVAILABLE, "busy", hint("try again in a moment")),
+            Error::StorageFailed(_) => {
+                (S::SERVICE_UNAVAILABLE, "storage_failed", hint("mend the disk, then start the server again; running tasks go on"))
+            }
             Error::SetAside(_) => {
                 (S::INTERNAL_SERVER_ERROR, "set_aside", hint("`trainmaster doctor` lists what was set aside; the rest goes on"))
             }
@@ -150,7 +155,8 @@ impl From<StoreError> for Error {
             StoreError::Busy => Error::Busy,
             StoreError::Full => Error::DiskFull,
             StoreError::Unreadable { what } => Error::SetAside(what),
-            StoreError::Broken(_) | StoreError::Sql(_) | StoreError::Panicked => Error::Internal(error.to_string()),
+            StoreError::Broken(why) => Error::StorageFailed(why),
+            StoreError::Sql(_) | StoreError::Panicked => Error::Internal(error.to_string()),
         }
     }
 }

@@ -27,7 +27,9 @@ use crate::{
 
 /// How long an engine may be away before its jobs are called unknown. Nothing else follows from it.
 const LOST_SIGHT_AFTER: Duration = Duration::from_secs(10);
-const PROCESSES_MAX: u64 = 16_384;
+/// Threads count as well, and frameworks make many for each CPU. A fork bomb should still be a small one.
+const PROCESSES_FOR_ANY_TASK: u64 = 1_024;
+const PROCESSES_PER_CPU: u64 = 1_024;
 
 /// Since when the engine has not answered.
 pub struct Sight {
@@ -209,7 +211,7 @@ pub fn order(job: &Job, gang: &[Run], run: &Run) -> Option<RunOrder> {
             cpus_milli: run.amount.cpus_milli,
             memory_bytes: run.amount.memory_bytes,
             shared_memory_bytes: role.shared_memory_bytes,
-            processes_max: PROCESSES_MAX,
+            processes_max: PROCESSES_FOR_ANY_TASK + run.amount.cpus_milli * PROCESSES_PER_CPU / 1_000,
         },
         stop_grace_ms: job.plan.stop_grace_ms,
         ports: run.ports.values().flatten().copied().collect(),

@@ -24,6 +24,7 @@ mod doctor;
 mod inventory;
 mod look;
 mod ports;
+mod room;
 mod start;
 mod stop;
 
@@ -114,9 +115,12 @@ impl House {
     }
 
     fn nodes(&self) -> Vec<Node> {
-        let with_state = |node: &Node| match self.is_down(&node.name) {
-            true => Node { open: false, reason: "it was taken down".into(), ..node.clone() },
-            false => node.clone(),
+        let full = room::lacking(&runs_dir(&self.config.data));
+        let closed = |node: &Node, reason: &str| Node { open: false, reason: reason.to_owned(), ..node.clone() };
+        let with_state = |node: &Node| match &full {
+            _ if self.is_down(&node.name) => closed(node, "it was taken down"),
+            Some(why) => closed(node, why),
+            None => node.clone(),
         };
         self.config.nodes.iter().map(with_state).collect()
     }

@@ -139,6 +139,11 @@ impl Sql<'_> {
         self.first(sql, values, |row| self.sound(kind, row, &read))
     }
 
+    /// Notes a run that is somewhere out there, and not in the database.
+    pub(super) fn note_lost_run(&self, run: &RunKey) {
+        self.notes.take_note(Kind::Run, run.to_string(), "it is on the disk but not in the database; its task is left alone");
+    }
+
     fn sound<T>(&self, kind: Kind, row: &Row<'_>, read: impl Fn(&Row<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         read(row).map_err(|error| match error {
             StoreError::Unreadable { what } => {

@@ -70,11 +70,17 @@ pub fn get(sql: &Sql<'_>, run: &RunKey) -> Result<Option<Run>, StoreError> {
     sql.first_sound(Kind::Run, &format!("SELECT {COLUMNS} FROM run WHERE {THIS_RUN}"), &key(run), read)
 }
 
-/// Whether a run's row is gone from a job that is still there. Rows go only together with their job, so
-/// this one was damaged, and nobody can say any more what should become of the run.
+/// Whether the database has never heard of a run, or has lost it: rows go only together with their job, and
+/// then the run is left over until it is erased. Nobody can say what should become of such a run, so it is
+/// noted with what was set aside.
 pub fn is_lost(sql: &Sql<'_>, run: &RunKey) -> Result<bool, StoreError> {
-    let question = format!("SELECT 1 FROM job WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM run WHERE {THIS_RUN})");
-    Ok(sql.first(&question, &key(run), |_| Ok(()))?.is_some())
+    let question = format!("SELECT 1 FROM run WHERE {THIS_RUN} UNION ALL SELECT 1 FROM leftover WHERE run = $5");
+    let values = [&key(run)[..], &[run.to_string().into()]].concat();
+    let lost = sql.first(&question, &values, |_| Ok(()))?.is_none();
+    if lost {
+        sql.note_lost_run(run);
+    }
+    Ok(lost)
 }
 
 /// Every run of a job: the newest attempt first, then by role and index.

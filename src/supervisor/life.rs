@@ -86,9 +86,7 @@ fn become_independent() {
 fn find_order(dir: &RunDir, remote: Option<&Remote>) -> anyhow::Result<Option<(RunOrder, Home)>> {
     let line =
         |path: &Path| fs::read_to_string(path).map(|text| text.trim().to_owned()).with_context(|| format!("reading {}", path.display()));
-    let home = |server: &str, token: String, run| -> anyhow::Result<Home> {
-        Ok(Home { client: Client::new(server, token)?, run, dir: dir.path().to_owned() })
-    };
+    let home = |server: &str, token: String, run| -> anyhow::Result<Home> { Ok(Home::new(Client::new(server, token)?, run, dir.clone())) };
     let Some(remote) = remote else {
         let letter = Letter::read(&dir.letter()).context("reading the letter")?.context("there is no letter that can be read")?;
         let home = home(&letter.server, letter.token, letter.order.run.clone())?;

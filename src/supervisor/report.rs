@@ -1,6 +1,6 @@
 //! Telling the server. What is told is on disk already, so nothing is lost when nobody listens.
 
-use std::{path::PathBuf, time::Duration};
+use std::{cell::RefCell, fs, time::Duration};
 
 use model::{
     ids::RunKey,
@@ -8,7 +8,10 @@ use model::{
 };
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::client::{Call, Client, ClientError};
+use crate::{
+    client::{Call, Client, ClientError},
+    rundir::RunDir,
+};
 
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 const BACKOFF_FIRST: Duration = Duration::from_millis(50);
@@ -32,25 +35,44 @@ pub enum Told<T = ()> {
 /// Where this run's supervisor reports to.
 #[derive(Clone)]
 pub struct Home {
-    pub client: Client,
+    client: RefCell<Client>,
     pub run: RunKey,
     /// Once this directory is erased nobody is interested in the run any more.
-    pub dir: PathBuf,
+    dir: RunDir,
 }
 
 impl Home {
+    pub fn new(client: Client, run: RunKey, dir: RunDir) -> Self {
+        Self { client: RefCell::new(client), run, dir }
+    }
+
+    pub fn client(&self) -> Client {
+        self.client.borrow().clone()
+    }
+
+    /// A server that was started again may listen elsewhere; where, it says in its data directory.
+    fn look_where_it_is(&self) {
+        let card = || -> Option<String> {
+            let text = fs::read(self.dir.data()?.join("server.json")).ok()?;
+            Some(serde_json::from_slice::<serde_json::Value>(&text).ok()?["url"].as_str()?.to_owned())
+        };
+        if let Some(there) = card().and_then(|url| self.client().at(&url).ok()) {
+            self.client.replace(there);
+        }
+    }
+
     /// Tells the server, again and again until it has heard or the time is over.
     pub async fn tell(&self, report: &Report, until: Instant) -> Told {
         let path = format!("/api/v1/runs/{}/report", self.run);
         let body = serde_json::to_vec(report).expect("a report is JSON");
-        let tell = async || self.client.call(Call::post(&path, body.clone())).await;
+        let tell = async || self.client().call(Call::post(&path, body.clone())).await;
         self.persist(until, async || tell().await.map_or_else(no, |_| Told::Yes(()))).await
     }
 
     /// Asks what there is to do.
     pub async fn order(&self, until: Instant) -> Told<RunOrder> {
         let path = format!("/api/v1/runs/{}/order", self.run);
-        let ask = async || self.client.call(Call::get(&path)).await;
+        let ask = async || self.client().call(Call::get(&path)).await;
         let read = |body: bytes::Bytes| serde_json::from_slice(&body).map_or_else(|error| Told::Unwanted(error.to_string()), Told::Yes);
         self.persist(until, async || ask().await.map_or_else(no, read)).await
     }
@@ -67,7 +89,8 @@ impl Home {
             if timeout_at(until, sleep(backoff)).await.is_err() {
                 return Told::No(why);
             }
-            if !self.dir.exists() {
+            self.look_where_it_is();
+            if !self.dir.path().exists() {
                 return Told::Unwanted("the run's directory is gone".into());
             }
             backoff = (backoff * 2).min(BACKOFF_MAX);

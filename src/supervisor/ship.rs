@@ -81,7 +81,7 @@ impl Freight {
     async fn send(&self, home: &Home, chunk: Bytes) -> Told<u64> {
         let path = format!("/api/v1/runs/{}/output?file={}&offset={}", home.run, self.name, self.shipped_bytes);
         let call = Call { headers: vec![("content-type", "application/octet-stream".into())], ..Call::post(&path, chunk) };
-        let answer = match home.client.connect().await {
+        let answer = match home.client().connect().await {
             Ok(line) => line.answer(call).await,
             Err(error) => Err(error),
         };

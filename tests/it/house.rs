@@ -133,13 +133,21 @@ impl House {
         self.server.as_mut().is_some_and(|server| server.try_wait().unwrap().is_none())
     }
 
+    pub fn server_pid(&self) -> u32 {
+        self.server.as_ref().expect("a server runs").id()
+    }
+
     pub fn restart(&mut self) {
         self.kill();
         self.start();
     }
 
+    /// The last of what the server said.
     pub fn server_log(&self) -> String {
-        std::fs::read_to_string(self.dir.path().join("server.log")).unwrap_or_default()
+        const LINES: usize = 40;
+        let text = text(&std::fs::read(self.dir.path().join("server.log")).unwrap_or_default());
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(LINES)..].join("\n")
     }
 
     pub fn url(&self) -> String {
@@ -154,9 +162,12 @@ impl House {
     // ---- over HTTP
 
     pub fn call(&self, call: Call<'_>) -> Result<Vec<u8>, ClientError> {
-        let client = Client::new(&self.url(), self.token()).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        runtime.block_on(client.call(call)).map(|bytes| bytes.to_vec())
+        self.asking().call(call)
+    }
+
+    /// A way to ask this house, for threads that go on while its server is killed and started again.
+    pub fn asking(&self) -> Asking {
+        Asking(Client::new(&self.url(), self.token()).unwrap())
     }
 
     pub fn get(&self, path: &str) -> Result<Vec<u8>, ClientError> {
@@ -169,7 +180,8 @@ impl House {
 
     /// Submits a job file and answers the job's id.
     pub fn submit(&self, job_file: &str) -> String {
-        let answer = self.call(Call::post("/api/v1/jobs", job_file.to_owned())).unwrap_or_else(|error| panic!("{job_file}: {error:?}"));
+        let answer =
+            self.call(Call::post("/api/v1/jobs", job_file.to_owned())).unwrap_or_else(|error| panic!("{job_file:.500}: {error:?}"));
         serde_json::from_slice::<Value>(&answer).unwrap()["id"].as_str().unwrap().to_owned()
     }
 
@@ -234,6 +246,15 @@ impl House {
     }
 }
 
+pub struct Asking(Client);
+
+impl Asking {
+    pub fn call(&self, call: Call<'_>) -> Result<Vec<u8>, ClientError> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(self.0.call(call)).map(|bytes| bytes.to_vec())
+    }
+}
+
 impl Drop for House {
     fn drop(&mut self) {
         if let Some(mut server) = self.server.take() {
@@ -243,6 +264,7 @@ impl Drop for House {
         // Tasks outlive their server by design; those of this house end with it.
         for record in self.records() {
             let _ = record.identity.signal(libc::SIGKILL);
+            record.cgroups.iter().for_each(|group| cgroup::lift_cpu_limit(group));
             for group in &record.cgroups {
                 let _ = cgroup::clear_away(group, Duration::from_secs(1));
             }
@@ -308,6 +330,15 @@ pub fn until_some<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
 
 pub fn until(what: &str, mut look: impl FnMut() -> bool) {
     until_some(what, || look().then_some(()));
+}
+
+/// Looks again and again for that long, and panics if it was ever otherwise.
+pub fn holds_for(time: Duration, what: &str, mut look: impl FnMut() -> bool) {
+    let deadline = Instant::now() + time;
+    while Instant::now() < deadline {
+        assert!(look(), "it was to hold that {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 pub fn text(bytes: &[u8]) -> String {

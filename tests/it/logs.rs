@@ -1,6 +1,8 @@
 //! Logs are byte-exact, whole to the last byte, and can be followed through anything.
 
-use crate::house::{House, text};
+use trainmaster::client::Call;
+
+use crate::house::{House, text, until, until_some};
 
 #[test]
 fn the_last_bytes_are_there_without_a_newline() {
@@ -44,4 +46,107 @@ fn following_ends_with_the_job_and_misses_nothing() {
     let out = house.cli(&["logs", "-f", &job, "--task", "main-0"]);
     let wanted: String = (1..=50).map(|i| format!("line {i}\n")).chain(["end".into()]).collect();
     assert_eq!(text(&out.stdout), wanted, "{}", text(&out.stderr));
+}
+
+/// What a follower got: the kinds of the events, and the bytes of one task.
+fn followed(house: &House, job: &str) -> (Vec<String>, String) {
+    let stream = text(&house.get(&format!("/api/v1/jobs/{job}/follow")).unwrap());
+    let (mut kinds, mut bytes) = (Vec::new(), String::new());
+    for event in stream.split("\n\n").filter(|event| event.contains("event:")) {
+        let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name)).map(str::trim).unwrap_or_default();
+        kinds.push(field("event:").to_owned());
+        let data: serde_json::Value = serde_json::from_str(field("data:")).unwrap();
+        bytes += data["text"].as_str().unwrap_or_default();
+    }
+    (kinds, bytes)
+}
+
+fn ends_once(kinds: &[String]) -> bool {
+    kinds.last().is_some_and(|last| last == "end") && kinds.iter().filter(|kind| *kind == "end").count() == 1
+}
+
+#[test]
+fn a_follower_may_come_before_the_job_starts() {
+    let house = House::new();
+    let hog = house.submit("{name: hog, roles: {main: {cpus: 2, command: 'sleep 600'}}}");
+    house.wait_for(&hog, "running");
+    let job = house.submit("{name: later, roles: {main: {cpus: 2, command: 'seq 1 1000; printf end'}}}");
+    let (kinds, bytes) = std::thread::scope(|scope| {
+        let follower = scope.spawn(|| followed(&house, &job));
+        house.call(Call::post(&format!("/api/v1/jobs/{hog}/stop"), "")).unwrap();
+        follower.join().unwrap()
+    });
+    assert!(ends_once(&kinds), "{kinds:?}");
+    assert_eq!(bytes, (1..=1000).map(|i| format!("{i}\n")).collect::<String>() + "end");
+}
+
+#[test]
+fn a_follower_may_come_at_any_moment_of_the_end() {
+    let house = House::new();
+    for number in 0..40_u64 {
+        let job = house.submit_line("brief", &format!("echo begun; printf 'token-{number}'"));
+        // A little later each time, until the job is long over.
+        until_some("the moment has come", || (house.show(&job)["created_at_ms"].as_u64().unwrap() + number * 2 <= now_ms()).then_some(()));
+        let (kinds, bytes) = followed(&house, &job);
+        assert!(ends_once(&kinds), "{kinds:?}");
+        assert_eq!(bytes, format!("begun\ntoken-{number}"));
+    }
+}
+
+fn now_ms() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64
+}
+
+#[test]
+fn the_last_unterminated_token_of_every_one_of_two_thousand_tasks_is_kept() {
+    const JOBS: usize = 40;
+    const TASKS: usize = 50;
+    let house = House::with_args(&["--nodes", "1", "--node-cpus", "10", "--node-memory", "10GiB"]);
+    let file = |number| {
+        serde_json::json!({ "name": format!("tokens-{number}"), "roles": { "main": { "tasks": TASKS, "cpus": 0.2, "memory": "64MiB",
+            "command": ["sh", "-c", "printf token-$TRAINMASTER_TASK_INDEX"] } } })
+        .to_string()
+    };
+    let jobs: Vec<String> = (0..JOBS).map(|number| house.submit(&file(number))).collect();
+    for job in &jobs {
+        house.wait_for(job, "succeeded");
+        for task in 0..TASKS {
+            let log = std::fs::read_to_string(house.run_dir(job, &format!("main-{task}"), 1).join("output.log")).unwrap_or_default();
+            assert_eq!(log, format!("token-{task}"), "{job}");
+        }
+    }
+    assert_eq!(house.log(&jobs[0], &format!("main-{}", TASKS - 1)), format!("token-{}", TASKS - 1));
+}
+
+/// The most memory a process has ever had, in MiB.
+fn peak_mib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").trim().parse::<u64>().unwrap() >> 10
+}
+
+#[test]
+fn a_line_without_an_end_and_a_bar_that_never_moves_on_are_kept_in_little_memory() {
+    const MIB: usize = 64;
+    let house = House::new();
+    let line = house.submit_line(
+        "line",
+        &format!("head -c {MIB}M /dev/zero | tr '\\0' x; echo done > /cache/done; until [ -e /cache/go ]; do sleep 0.02; done"),
+    );
+    let bar = "import sys\nfor i in range(200000): sys.stdout.write('\\r%d' % i)\n";
+    let bar = house.submit(&serde_json::json!({ "name": "bar", "roles": { "main": { "command": ["python3", "-c", bar] } } }).to_string());
+    house.wait_for(&bar, "succeeded");
+    until("the line is out and only its supervisor is left", || house.data().join("cache/done").exists() && house.supervisors().len() == 1);
+    let supervisor = peak_mib(house.supervisors()[0].cast_unsigned());
+    std::fs::write(house.data().join("cache/go"), "").unwrap();
+    house.wait_for(&line, "succeeded");
+    let got = house.get(&format!("/api/v1/jobs/{line}/tasks/main-0/log")).unwrap();
+    assert!(got.len() == MIB << 20 && got.iter().all(|byte| *byte == b'x'), "{} bytes", got.len());
+    let wanted: String = (0..200_000).map(|i| format!("\r{i}")).collect();
+    assert!(house.get(&format!("/api/v1/jobs/{bar}/tasks/main-0/log")).unwrap() == wanted.as_bytes());
+    let out = house.cli(&["logs", "-f", &bar, "--task", "main-0"]);
+    assert!(out.stdout == wanted.as_bytes(), "the command line shows {} of {} bytes", out.stdout.len(), wanted.len());
+    assert!(supervisor <= 30, "the supervisor had {supervisor} MiB");
+    let server = peak_mib(house.server_pid());
+    assert!(server <= 150, "the server had {server} MiB");
 }

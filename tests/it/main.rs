@@ -4,9 +4,14 @@
 
 mod api;
 mod bad_input;
+mod clients;
 mod crash_points;
+mod database;
 mod delete;
+mod disk;
 mod document;
+mod endings;
+mod escape;
 mod explain;
 mod far_away;
 mod house;

@@ -123,3 +123,16 @@ fn a_second_server_on_one_directory_is_refused_and_the_first_goes_on() {
     assert!(crate::house::text(&out.stderr).contains("another server"), "{}", crate::house::text(&out.stderr));
     house.get("/api/v1/health").unwrap();
 }
+
+#[test]
+fn a_child_whose_start_was_not_heard_is_running_all_the_same_for_the_next_server() {
+    let mut house = House::new();
+    house.kill();
+    house.env("TRAINMASTER_CRASH_AT", "finish.notified-before-commit");
+    house.start();
+    let job = house.submit_line("unheard", "sleep 600");
+    house.ended();
+    house.clear_env();
+    house.start();
+    assert_eq!(house.wait_for(&job, "running")["attempt"], 1);
+}

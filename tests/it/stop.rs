@@ -1,13 +1,14 @@
 //! Stopping: nothing of a stopped job lives.
 
-use model::ids::RunKey;
-use trainmaster::{
-    client::Call,
-    rundir::{RunDir, live_marker},
-    supervisor::lock::Lock,
-};
+use std::time::{Duration, Instant};
 
-use crate::house::{House, marked, text, until};
+use trainmaster::client::Call;
+
+use crate::{
+    house::{House, marked, text, until},
+    place::is_root,
+    tcp_only::{Placed, place},
+};
 
 #[test]
 fn a_queued_job_is_stopped_at_once() {
@@ -58,17 +59,50 @@ fn a_job_is_stopped_when_its_maximum_duration_is_over() {
 #[test]
 fn a_run_that_cannot_be_stopped_yet_holds_nobody_up() {
     let house = House::new();
-    let stuck: RunKey = "job-0198c0de000070008000000000000001:main-0:1".parse().unwrap();
-    let dir = RunDir::new(&house.data(), &stuck);
-    std::fs::create_dir_all(dir.path()).unwrap();
+    let stop = |job: &str| house.call(Call::post(&format!("/api/v1/jobs/{job}/stop"), "")).unwrap();
     // As a supervisor that was frozen before it could say who it is.
-    let lock = Lock::take(&dir.letter()).unwrap().unwrap();
-    let marker = live_marker(&house.data(), &stuck);
-    std::fs::write(&marker, "").unwrap();
-    let job = house.submit_line("other", "sleep 600");
-    house.wait_for(&job, "running");
+    let Placed { run, lock } = place(&house, serde_json::json!({ "cpus": 1.1, "command": "true" }));
+    let stuck = run.job.to_string();
+    stop(&stuck);
+    let other = house.submit("{name: other, roles: {main: {cpus: 0.5, command: 'sleep 600'}}}");
+    house.wait_for(&other, "running");
+    stop(&other);
+    house.wait_for(&other, "stopped");
+    assert_eq!(house.state(&stuck), "stopping");
+    drop(lock);
+    house.wait_for(&stuck, "stopped");
+}
+
+/// A job that lets the kernel work for it, far more than its share of a CPU, so that nobody in it gets to run
+/// for a long time: not even the one who should end it.
+fn submit_debtor(house: &House, marker: &str) -> String {
+    let debtor = "import os, signal\n\
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
+        file = os.open('/dev/shm/large', os.O_RDWR | os.O_CREAT)\n\
+        os.ftruncate(file, 64 << 30)\n\
+        null = os.open('/dev/null', os.O_WRONLY)\n\
+        for _ in range(40):\n \
+          if os.fork() == 0:\n  \
+            while True: os.sendfile(null, file, 0, 2 << 30)\n\
+        signal.pause()\n";
+    let role = serde_json::json!({ "cpus": 0.1, "memory": "512MiB", "command": ["python3", "-c", debtor] });
+    let file = serde_json::json!({ "name": "debtor", "stop_grace": "100ms", "env": { "MARKER": marker }, "roles": { "main": role } });
+    let job = house.submit(&file.to_string());
+    until("it is busy", || marked(marker).len() > 20);
+    job
+}
+
+#[test]
+fn a_tree_that_leaves_no_cpu_to_anyone_is_stopped_in_time_all_the_same() {
+    if !is_root("limit the CPUs of a task everywhere") {
+        return;
+    }
+    let house = House::new();
+    let marker = format!("busy-{}", std::process::id());
+    let job = submit_debtor(&house, &marker);
+    let began = Instant::now();
     house.call(Call::post(&format!("/api/v1/jobs/{job}/stop"), "")).unwrap();
     house.wait_for(&job, "stopped");
-    drop(lock);
-    until("it is swept up when it lets go", || !marker.exists());
+    assert!(began.elapsed() < Duration::from_secs(10), "it took {:?}", began.elapsed());
+    assert_eq!(marked(&marker), Vec::<i32>::new());
 }

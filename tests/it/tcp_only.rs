@@ -9,12 +9,7 @@ use std::{
 };
 
 use model::ids::RunKey;
-use trainmaster::{
-    client::Call,
-    run_token::RunSecret,
-    rundir::{RunDir, live_marker},
-    supervisor::lock::Lock,
-};
+use trainmaster::{client::Call, run_token::RunSecret, rundir::RunDir, supervisor::lock::Lock};
 
 use crate::{
     house::{House, binary, until, until_some},
@@ -24,12 +19,13 @@ use crate::{
 
 /// A run that the server has placed and that this machine's engine takes for somebody else's: its lock is
 /// held, as it would be if another engine had a supervisor for it.
-struct Placed {
-    run: RunKey,
-    lock: Lock,
+pub struct Placed {
+    pub run: RunKey,
+    pub lock: Lock,
 }
 
-fn place(house: &House, role: serde_json::Value) -> Placed {
+/// `role` has to ask for more than one CPU, so that it waits until the place is prepared.
+pub fn place(house: &House, role: serde_json::Value) -> Placed {
     let hog = house.submit("{name: hog, roles: {main: {cpus: 2, command: 'sleep 600'}}}");
     house.wait_for(&hog, "running");
     let job = house.submit(&serde_json::json!({ "name": "far", "roles": { "main": role } }).to_string());
@@ -37,7 +33,6 @@ fn place(house: &House, role: serde_json::Value) -> Placed {
     let dir = RunDir::new(&house.data(), &run);
     fs::create_dir_all(dir.path()).unwrap();
     let lock = Lock::take(&dir.letter()).unwrap().expect("nobody else knows the run yet");
-    fs::write(live_marker(&house.data(), &run), "").unwrap();
     house.call(Call::post(&format!("/api/v1/jobs/{hog}/stop"), "")).unwrap();
     house.wait_for(&job, "starting");
     Placed { run, lock }

@@ -82,6 +82,7 @@ impl House {
             Record::Whole(child) => Some(child),
         };
         let order = Letter::read(&dir.letter())?.map(|letter| letter.order);
+        record.cgroups.iter().for_each(|path| cgroup::lift_cpu_limit(path));
         let gone = child.as_ref().is_none_or(|child| end_tree(child, order.as_ref())) && clear_groups(record);
         if !gone {
             return Ok(Phase::Alive);

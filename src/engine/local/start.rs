@@ -10,11 +10,11 @@ use std::{
 
 use nix::sys::resource::{Resource, setrlimit};
 
-use super::{House, lock};
+use super::{House, lock, room};
 use crate::{
     crash,
     engine::{EngineError, Start},
-    rundir::{RunDir, live_marker, private_dir},
+    rundir::{RunDir, live_marker, private_dir, runs_dir},
     supervisor::{Nursery, letter::Letter, lock::Lock},
 };
 
@@ -31,8 +31,11 @@ impl House {
         }
         let dir = RunDir::new(&self.config.data, &letter.order.run);
         if is_taken_up(&dir).map_err(|error| trouble(dir.path(), &error))? {
-            // Its marker may have been lost in a power cut, and then nobody would look at it any more.
+            // Without its marker nobody would look at it, and so nobody would learn how it goes.
             return self.mark(&dir, letter).map_err(|error| trouble(dir.path(), &error));
+        }
+        if let Some(why) = room::lacking(&runs_dir(&self.config.data)) {
+            return Err(EngineError::Away(why));
         }
         self.write(&dir, letter).map_err(|error| trouble(dir.path(), &error))?;
         crash::point("start.before-spawn");
@@ -53,9 +56,12 @@ impl House {
     }
 
     fn mark(&self, dir: &RunDir, letter: &Letter) -> io::Result<()> {
-        match fs::hard_link(dir.letter(), live_marker(&self.config.data, &letter.order.run)) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-            _ => Ok(()),
+        let marker = live_marker(&self.config.data, &letter.order.run);
+        match fs::hard_link(dir.letter(), &marker) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            // The runs may lie on a disk of their own, or on one that knows no second names.
+            Err(_) => put(&marker, b""),
         }
     }
 

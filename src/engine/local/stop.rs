@@ -14,7 +14,7 @@ use crate::{
     engine::EngineError,
     rundir::RunDir,
     supervisor::{
-        SupervisorRecord, exit,
+        SupervisorRecord, cgroup, exit,
         letter::Letter,
         lock::Lock,
         record::{Record, read_line},
@@ -27,16 +27,20 @@ impl House {
         match self.look(&dir).map_err(|error| trouble(dir.path(), &error))? {
             Phase::Ended(_) | Phase::Vanished { .. } => Ok(()),
             Phase::NotTaken => self.close_the_door(&dir, run),
-            Phase::Alive => self.signal_supervisor(&dir, run, libc::SIGTERM),
+            Phase::Alive => {
+                let record = self.signal_supervisor(&dir, run, libc::SIGTERM)?;
+                record.cgroups.iter().for_each(|path| cgroup::lift_cpu_limit(path));
+                Ok(())
+            }
         }
     }
 
     /// A run that is still being taken up has no record yet; that is a matter of a moment.
-    fn signal_supervisor(&self, dir: &RunDir, run: &RunKey, signal: i32) -> Result<(), EngineError> {
+    fn signal_supervisor(&self, dir: &RunDir, run: &RunKey, signal: i32) -> Result<SupervisorRecord, EngineError> {
         match read_line::<SupervisorRecord>(&dir.supervisor(), 0).map_err(|error| trouble(dir.path(), &error))? {
             Record::Whole(record) => {
                 record.identity.signal(signal).map_err(|error| EngineError::Away(format!("run {run} cannot be signalled: {error}")))?;
-                Ok(())
+                Ok(record)
             }
             Record::None | Record::Torn => Err(EngineError::Away(format!("run {run} is just being taken up"))),
         }
