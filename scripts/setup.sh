@@ -2,7 +2,7 @@
 # Installs what is missing and says what it does. What is there already costs nothing and says nothing.
 #
 #   scripts/setup.sh build    what building needs: Rust, a C compiler
-#   scripts/setup.sh tests    what some tests need to make disks fail; only as root, since only root can run them
+#   scripts/setup.sh tests    what some tests need to make disks fail and clocks jump; only as root, since only root can run them
 #   scripts/setup.sh python   the Python packages of the examples, in the user's cache
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -40,6 +40,7 @@ tests() {
     [ "$(id -u)" = 0 ] || return 0
     debian strace "a test makes system calls fail" strace
     debian mkfs.ext4 "a test makes a disk fail" e2fsprogs
+    debian faketime "a test makes the clock jump" faketime
 }
 
 python() {

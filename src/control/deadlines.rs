@@ -15,10 +15,12 @@ use crate::store::jobs::{self, Change, Job};
 #[derive(Default)]
 pub struct Deadlines {
     first_seen: HashMap<JobId, (Instant, u64)>,
+    last_turn: Option<Instant>,
 }
 
 impl Deadlines {
     pub async fn turn(&mut self, control: &Control) -> anyhow::Result<()> {
+        let began = Instant::now();
         let unfinished = control.store.read(jobs::unfinished).await?;
         self.first_seen.retain(|id, _| unfinished.iter().any(|job| job.id == *id));
         for job in unfinished {
@@ -27,11 +29,16 @@ impl Deadlines {
                 stop(control, &job, most_ms).await?;
             }
         }
+        self.last_turn = Some(began);
         Ok(())
     }
 
+    /// Only of jobs that began before this server, or that are tried again, does the wall clock alone know
+    /// for how long they run. Any other cannot have begun before the last look around.
     fn elapsed_ms(&mut self, job: &Job) -> u64 {
-        let before = || now_ms().saturating_sub(job.started_at_ms.unwrap_or_else(now_ms));
+        let by_the_wall = || now_ms().saturating_sub(job.started_at_ms.unwrap_or_else(now_ms));
+        let last_turn = self.last_turn.filter(|_| job.attempt == 1);
+        let before = || by_the_wall().min(last_turn.map_or(u64::MAX, |last| last.elapsed().as_millis() as u64));
         let (since, already_ms) = self.first_seen.entry(job.id).or_insert_with(|| (Instant::now(), before()));
         *already_ms + since.elapsed().as_millis() as u64
     }

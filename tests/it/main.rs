@@ -5,6 +5,7 @@
 mod api;
 mod bad_input;
 mod clients;
+mod clock;
 mod crash_points;
 mod database;
 mod delete;

@@ -21,7 +21,9 @@ pub fn has_program(name: &str, what_for: &str) -> bool {
     can(found, &format!("there is no `{name}` to {what_for}"))
 }
 
-fn can(can: bool, why_not: &str) -> bool {
+/// Whether a test can be done. Says why not; where everything is to be tried, that is a failure.
+#[must_use]
+pub fn can(can: bool, why_not: &str) -> bool {
     let must = std::env::var_os("CI").is_some_and(|it| it == "true");
     assert!(can || !must, "this has to be tried in CI, but {why_not}");
     if !can {
