@@ -158,7 +158,7 @@ mod tests {
         insta::assert_snapshot!(sent("name: my job\nroles:\n  w:\n    comand: x\n    cpus: -1\n", &[]), @"
         job.yaml has 3 problems
         1:7 name: `my job` has ` `; use letters, digits, `-`, `.`, `_` and `~`
-            4:5 roles.w.comand: unknown key `comand`
+        4:5 roles.w.comand: unknown key `comand`
         5:11 roles.w.cpus: is -1; a task has 0.001 to 100000 CPUs
         ");
     }
