@@ -33,6 +33,7 @@ pub use doctor::{Check, doctor};
 /// Where the local engine works, and with what.
 #[derive(Clone, Debug)]
 pub struct Local {
+    /// Without links or dots in it.
     pub data: PathBuf,
     /// The program to start as supervisor: this one.
     pub exe: PathBuf,
@@ -49,7 +50,8 @@ impl Local {
         for dir in [runs_dir(&config.data), live_dir(&config.data)] {
             private_dir(&dir).with_context(|| format!("making {}", dir.display()))?;
         }
-        Ok(Self { data: config.data.clone(), exe, nodes, ports: Self::PORTS_DEFAULT })
+        let data = std::fs::canonicalize(&config.data).with_context(|| format!("finding {}", config.data.display()))?;
+        Ok(Self { data, exe, nodes, ports: Self::PORTS_DEFAULT })
     }
 }
 

@@ -15,7 +15,7 @@ use crate::rundir::RunDir;
 
 const PATH_DEFAULT: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The user's program, ready for `execve`: nothing has to be looked up or allocated any more.
+/// The user's program, ready for `execve`.
 pub struct Program {
     /// Every place the program may be, in the order of `PATH`.
     candidates: Vec<CString>,

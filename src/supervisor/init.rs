@@ -4,13 +4,14 @@
 use std::{
     fs, io,
     os::fd::AsRawFd,
-    path::Path,
     time::{Duration, Instant},
 };
 
+use model::order::RunOrder;
+
 use super::{
     cgroup::Door,
-    child::{self, Pipes, Program, exit_now},
+    child::{self, Paths, Pipes, Program, exit_now},
     leash::{Down, Leash, Up},
     sandbox::{self, Rooms},
     signals, tree,
@@ -22,11 +23,8 @@ pub struct Task<'a> {
     /// The groups init goes into before it does anything else.
     pub doors: &'a [Door],
     pub rooms: &'a Rooms,
-    /// Which of the two it will be is known only inside.
-    pub in_sandbox: (&'a Program, &'a Path),
-    pub without_sandbox: (&'a Program, &'a Path),
+    pub order: &'a RunOrder,
     pub pipes: Pipes,
-    pub grace: Duration,
 }
 
 /// Which namespaces are around init.
@@ -52,7 +50,7 @@ pub fn run(task: Task<'_>, leash: Leash) -> ! {
     match prepare(&task, &leash) {
         Ok(Some(main)) => {
             drop(task.pipes);
-            Init::new(task.walls, task.grace, leash, main).mind();
+            Init::new(task.walls, Duration::from_millis(task.order.stop_grace_ms), leash, main).mind();
         }
         Ok(None) => {}
         Err(error) => refuse(&leash, &error),
@@ -82,29 +80,32 @@ fn prepare(task: &Task<'_>, leash: &Leash) -> io::Result<Option<i32>> {
         }
     }
     let mut missing: Vec<String> = task.doors.iter().filter_map(Door::enter).collect();
-    let (unfurnished, (program, cwd)) = move_in(task);
+    let (unfurnished, paths) = move_in(task);
     missing.extend(unfurnished);
+    let program = Program::new(task.order, &paths)?;
     if leash.hear::<Down>()?.is_none() {
         return Ok(None);
     }
     // SAFETY: this process has one thread, so the copy is whole.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
-        0 => child::become_program(program, &task.pipes, cwd, (leash.as_fd(), &Up::Ready { missing })),
+        0 => child::become_program(&program, &task.pipes, &paths.code, (leash.as_fd(), &Up::Ready { missing })),
         main => Ok(Some(main)),
     }
 }
 
-fn move_in<'a>(task: &Task<'a>) -> (Vec<String>, (&'a Program, &'a Path)) {
+/// Answers what is missing, and where the child finds its rooms.
+fn move_in(task: &Task<'_>) -> (Vec<String>, Paths) {
     let outside = |why: &str| {
         let paths = format!("{why}: /input, /output, /code and /cache are only to be found through TRAINMASTER_INPUT and its sisters");
-        (vec![paths, "the server's data directory can be seen by the task".to_owned()], task.without_sandbox)
+        let missing = vec![paths, "the server's data directory can be seen by the task".to_owned()];
+        (missing, Paths::without_sandbox(&task.rooms.dir, task.order))
     };
     if !task.walls.mount_and_pid {
         return outside("there is no mount namespace");
     }
     match sandbox::move_in(task.rooms, task.walls.user.is_some()) {
-        Ok(missing) => (missing, task.in_sandbox),
+        Ok(missing) => (missing, Paths::in_sandbox()),
         Err(error) => outside(&format!("the sandbox could not be built ({error})")),
     }
 }

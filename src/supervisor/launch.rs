@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     cgroup::{Blueprint, Door, Group},
-    child::{Paths, Pipes, Program, explain},
+    child::{Pipes, explain},
     identity::Identity,
     init::{self, Walls},
     journal::now_ms,
@@ -105,6 +105,10 @@ fn rooms(ground: &Ground<'_>) -> Result<Rooms, Cause> {
     if order.command.is_empty() {
         return Err(user("the command is empty".into()));
     }
+    let mut texts = order.command.iter().chain(order.env.keys()).chain(order.env.values());
+    if let Some(text) = texts.find(|text| text.contains('\0')) {
+        return Err(user(format!("`{}` has a null character in it", text.escape_default())));
+    }
     let directory = |what: &str, path: &Option<String>| match path {
         None => Ok(None),
         Some(path) if Path::new(path).is_dir() => Ok(Some(PathBuf::from(path))),
@@ -173,24 +177,7 @@ impl Try<'_> {
     }
 
     fn be_init(&self, pipes: Pipes, leash: Leash, doors: &[Door]) -> ! {
-        let order = self.ground.order;
-        let (inside, outside) = (Paths::in_sandbox(), Paths::without_sandbox(self.ground.dir, order));
-        let programs = Program::new(order, &inside).and_then(|it| Ok((it, Program::new(order, &outside)?)));
-        match programs {
-            Ok((in_sandbox, without_sandbox)) => init::run(
-                init::Task {
-                    walls: self.walls,
-                    doors,
-                    rooms: self.rooms,
-                    in_sandbox: (&in_sandbox, &inside.code),
-                    without_sandbox: (&without_sandbox, &outside.code),
-                    pipes,
-                    grace: Duration::from_millis(order.stop_grace_ms),
-                },
-                leash,
-            ),
-            Err(error) => init::refuse(&leash, &error),
-        }
+        init::run(init::Task { walls: self.walls, doors, rooms: self.rooms, order: self.ground.order, pipes }, leash)
     }
 
     fn refused_by_kernel(&self, group: &Group, error: &io::Error) -> Failed {

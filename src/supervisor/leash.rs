@@ -94,9 +94,9 @@ pub fn say<T: Serialize>(fd: BorrowedFd<'_>, word: &T) -> io::Result<()> {
 }
 
 fn hear<T: DeserializeOwned>(fd: BorrowedFd<'_>, flags: i32) -> io::Result<Option<Heard<T>>> {
-    let mut bytes = vec![0_u8; WORD_BYTES_MAX];
+    let mut bytes: Vec<u8> = Vec::with_capacity(WORD_BYTES_MAX);
     let mut control = [0_u64; 8];
-    let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.capacity() };
     // SAFETY: all zeroes is a valid empty message header.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = &raw mut part;
@@ -112,7 +112,9 @@ fn hear<T: DeserializeOwned>(fd: BorrowedFd<'_>, flags: i32) -> io::Result<Optio
         },
         0 => Ok(None),
         _ => {
-            let word = serde_json::from_slice(&bytes[..got.cast_unsigned()])?;
+            // SAFETY: the kernel has just filled that many bytes.
+            unsafe { bytes.set_len(got.cast_unsigned()) };
+            let word = serde_json::from_slice(&bytes)?;
             Ok(Some(Heard { word, pid: sender(&message) }))
         }
     }

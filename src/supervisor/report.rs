@@ -61,9 +61,19 @@ impl Home {
         }
     }
 
+    /// Tells the server once, in passing. Answers whether it has heard.
+    pub fn knock(&self, report: &Report) -> bool {
+        let body = serde_json::to_string(report).expect("a report is JSON");
+        self.client.borrow().tell_in_passing(&self.report_path(), &body)
+    }
+
+    fn report_path(&self) -> String {
+        format!("/api/v1/runs/{}/report", self.run)
+    }
+
     /// Tells the server, again and again until it has heard or the time is over.
     pub async fn tell(&self, report: &Report, until: Instant) -> Told {
-        let path = format!("/api/v1/runs/{}/report", self.run);
+        let path = self.report_path();
         let body = serde_json::to_vec(report).expect("a report is JSON");
         let tell = async || self.client().call(Call::post(&path, body.clone())).await;
         self.persist(until, async || tell().await.map_or_else(no, |_| Told::Yes(()))).await

@@ -1,13 +1,14 @@
 //! What a supervisor is told on its command line. Read by hand: a supervisor starts for every task, and
 //! nobody types this.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{ffi::OsString, fs, path::PathBuf};
 
 use anyhow::{Context, bail};
 use model::ids::RunKey;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Told {
+    /// Without links or dots in it.
     pub dir: PathBuf,
     /// Without it everything is in the directory already.
     pub remote: Option<Remote>,
@@ -42,7 +43,9 @@ pub fn read(arguments: impl Iterator<Item = OsString>) -> anyhow::Result<Told> {
         }
         _ => bail!("--server, --run and --token-file go together"),
     };
-    Ok(Told { dir: dir.context("--dir is missing")?.into(), remote })
+    let dir = PathBuf::from(dir.context("--dir is missing")?);
+    let dir = fs::canonicalize(&dir).with_context(|| format!("there is no {}", dir.display()))?;
+    Ok(Told { dir, remote })
 }
 
 #[cfg(test)]
@@ -60,18 +63,20 @@ mod tests {
     fn both_forms_are_understood_and_anything_else_is_refused() {
         let run = "job-0198c0de000070008000000000000001:worker-0:1";
         insta::assert_snapshot!([
-            said("--dir /d"),
-            said(&format!("--dir /d --server http://a:1 --run {run} --token-file /t")),
-            said("--dir /d --server http://a:1"),
+            said("--dir /usr"),
+            said(&format!("--dir /usr --server http://a:1 --run {run} --token-file /t")),
+            said("--dir /usr --server http://a:1"),
             said("--dir"),
+            said("--dir /no/such/place"),
             said(""),
-            said("--dir /d --verbose"),
-            said("--dir /d --server http://a:1 --run nonsense --token-file /t"),
+            said("--dir /usr --verbose"),
+            said("--dir /usr --server http://a:1 --run nonsense --token-file /t"),
         ].join("\n"), @"
-        /d local
-        /d http://a:1
+        /usr local
+        /usr http://a:1
         --server, --run and --token-file go together
         --dir needs a value
+        there is no /no/such/place
         --dir is missing
         --verbose is not an option of `supervise`
         `nonsense` is not a run key such as job-…:worker-0:1

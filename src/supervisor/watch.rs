@@ -2,8 +2,8 @@
 
 use std::{
     io,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    time::Duration,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    time::{Duration, Instant},
 };
 
 use model::{
@@ -45,9 +45,36 @@ impl Seen {
     }
 }
 
+/// Watches for a blink, and answers whether that was all. What is over so soon is spared the machinery
+/// that a longer life deserves.
+pub fn watch_a_blink(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, seen: &mut Seen) -> io::Result<bool> {
+    const BLINK: Duration = Duration::from_millis(4);
+    let deadline = Instant::now() + BLINK;
+    let (leash, stop_fd) = (launched.leash.as_fd().as_raw_fd(), stop.as_raw_fd());
+    let pipes = [(&launched.stdout, Stream::Stdout), (&launched.stderr, Stream::Stderr)];
+    let mut open = [true; 2];
+    while let Some(left) = deadline.checked_duration_since(Instant::now()) {
+        let fds = [0, 1].map(|it| if open[it] { pipes[it].0.as_raw_fd() } else { -1 });
+        let [a_word, asked, out, err] = signals::wait_for([leash, stop_fd, fds[0], fds[1]], Some(left));
+        for (it, _) in [out, err].into_iter().enumerate().filter(|(_, ready)| *ready) {
+            open[it] = logs.read(pipes[it].0.as_fd(), pipes[it].1)? != Read::End;
+        }
+        logs.flush();
+        if asked && signals::take(stop) {
+            let _ = launched.leash.say(&Down::Stop);
+        }
+        if a_word {
+            match launched.leash.hear::<Up>()? {
+                Some(heard) => seen.note(&heard.word),
+                None => return Ok(true),
+            }
+        }
+    }
+    Ok(false)
+}
+
 /// Watches until init is gone. Nothing in here waits for the server.
-pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd) -> io::Result<Seen> {
-    let mut seen = Seen::default();
+pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, mut seen: Seen) -> io::Result<Seen> {
     let (leash, stop) = (listen(launched.leash.as_fd())?, listen(stop.as_fd())?);
     let (stdout, stderr) = (listen(launched.stdout.as_fd())?, listen(launched.stderr.as_fd())?);
     let (mut stdout_open, mut stderr_open) = (true, true);

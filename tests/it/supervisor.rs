@@ -237,6 +237,7 @@ fn what_cannot_be_started_says_why() {
         said(&|order| order.command = command("./lost")),
         said(&|order| order.command = command("/tmp")),
         said(&|order| order.command = Vec::new()),
+        said(&|order| order.command = command("a\0b")),
         said(&|order| order.code = Some("/no/such/code".into())),
         said(&|order| order.input = Some("/no/such/input".into())),
         said(&|order| order.env = BTreeMap::from([("HUGE".to_owned(), "x".repeat(3 << 20))])),
@@ -250,6 +251,7 @@ fn what_cannot_be_started_says_why() {
     User could not start: no program `./lost`, or the interpreter its first line names is not there
     User could not start: permission denied: `/tmp` may not be executed
     User could not start: the command is empty
+    User could not start: `a\\u{0}b` has a null character in it
     User could not start: the code directory `/no/such/code` is not there
     User could not start: the input directory `/no/such/input` is not there
     User could not start: the arguments and environment of `/bin/sh` are too long

@@ -4,7 +4,7 @@ use std::{fs, io, path::Path};
 
 use model::order::Limits;
 
-use super::{CPU_PERIOD_US, Controller, cpu_quota_us, processes_with_init, read_field, read_number};
+use super::{Controller, cpu_quota_us, processes_with_init, read_field, read_number};
 
 pub fn limit(group: &Path, controller: Controller, limits: &Limits) -> io::Result<()> {
     let write = |file: &str, value: u64| fs::write(group.join(file), value.to_string());
@@ -13,16 +13,25 @@ pub fn limit(group: &Path, controller: Controller, limits: &Limits) -> io::Resul
             write("memory.limit_in_bytes", limits.memory_bytes)?;
             // No swap: a task over its limit ends with proof instead of crawling. Kernels that do not
             // count swap have no such file, and nothing to limit.
+            if !has_swap() {
+                return Ok(());
+            }
             match write("memory.memsw.limit_in_bytes", limits.memory_bytes) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
             }
         }
-        Controller::Cpu => {
-            write("cpu.cfs_period_us", CPU_PERIOD_US)?;
-            write("cpu.cfs_quota_us", cpu_quota_us(limits))
-        }
+        // The period is the one every group is made with.
+        Controller::Cpu => write("cpu.cfs_quota_us", cpu_quota_us(limits)),
         Controller::Pids => write("pids.max", processes_with_init(limits)),
+    }
+}
+
+fn has_swap() -> bool {
+    // SAFETY: all zeroes is a valid value, and it outlives the call.
+    unsafe {
+        let mut about: libc::sysinfo = std::mem::zeroed();
+        libc::sysinfo(&raw mut about) != 0 || about.totalswap > 0
     }
 }
 

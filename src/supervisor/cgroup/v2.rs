@@ -37,6 +37,9 @@ fn writable(base: &Path) -> bool {
 
 /// Which of the wanted controllers children of `base` get, after asking for those they do not.
 fn passed_on(base: &Path, wanted: &[Controller]) -> Vec<Controller> {
+    if wanted.is_empty() {
+        return Vec::new();
+    }
     let file = base.join("cgroup.subtree_control");
     let has = |text: &str, controller: Controller| text.split_whitespace().any(|name| name == controller.name());
     let before = fs::read_to_string(&file).unwrap_or_default();
