@@ -108,7 +108,7 @@ fn a_full_disk_for_outputs_drops_them_with_a_word_and_changes_nothing_else() {
         let file = serde_json::json!({ "name": "flood", "input": house.place(), "roles": { "main": { "command": flood } } });
         let job = house.submit(&file.to_string());
         until("the flood is over", || house.data().join("cache/flooded").exists());
-        assert_eq!(house.state(&job), "running");
+        house.wait_for(&job, "running");
         // It is accepted, and starts as soon as there is room for it.
         try_submit(&house).unwrap();
         fs::remove_file(ballast).unwrap();

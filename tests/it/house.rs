@@ -234,15 +234,19 @@ impl House {
     }
 
     pub fn cli_in(&self, place: &Path, args: &[&str]) -> Output {
-        Command::new(binary())
-            .args(args)
-            .env("TRAINMASTER_DATA", self.data())
-            .env_remove("TRAINMASTER_URL")
-            .env("XDG_CONFIG_HOME", self.dir.path().join("config"))
-            .current_dir(place)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap()
+        self.command(place, args).output().unwrap()
+    }
+
+    /// A command that goes on while the test does other things; what it prints waits to be read.
+    pub fn cli_in_background(&self, args: &[&str]) -> Child {
+        self.command(&self.place(), args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    fn command(&self, place: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(binary());
+        command.args(args).env("TRAINMASTER_DATA", self.data()).env_remove("TRAINMASTER_URL");
+        command.env("XDG_CONFIG_HOME", self.dir.path().join("config")).current_dir(place).stdin(Stdio::null());
+        command
     }
 }
 

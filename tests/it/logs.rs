@@ -118,6 +118,35 @@ fn the_last_unterminated_token_of_every_one_of_two_thousand_tasks_is_kept() {
     assert_eq!(house.log(&jobs[0], &format!("main-{}", TASKS - 1)), format!("token-{}", TASKS - 1));
 }
 
+#[test]
+fn followers_lose_and_repeat_nothing_when_the_server_is_killed_again_and_again() {
+    let mut house = House::new();
+    let job =
+        house.submit_line("long", "i=0; until [ -e /cache/enough ]; do i=$((i+1)); echo line $i; sleep 0.002; done; printf 'last %s' $i");
+    house.wait_for_output(&job, "main-0", "line 10\n");
+    let mut followers: Vec<std::process::Child> =
+        (0..3).map(|_| house.cli_in_background(&["logs", "-f", &job, "--task", "main-0"])).collect();
+    for kill in 0..6 {
+        if kill == 3 {
+            // From here on every server has the port of this one; before, each had another.
+            house.keep_port();
+        }
+        let before = std::fs::metadata(house.run_dir(&job, "main-0", 1).join("output.log")).unwrap().len();
+        until("the task goes on", || std::fs::metadata(house.run_dir(&job, "main-0", 1).join("output.log")).unwrap().len() > before + 500);
+        house.restart();
+    }
+    std::fs::write(house.data().join("cache/enough"), "").unwrap();
+    house.wait_for(&job, "succeeded");
+    let whole = house.log(&job, "main-0");
+    for follower in followers.drain(..) {
+        let out = follower.wait_with_output().unwrap();
+        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+        assert!(text(&out.stdout) == whole, "a follower has {} bytes of {}", out.stdout.len(), whole.len());
+    }
+    let lines = whole.lines().count() - 1;
+    assert!(lines > 200 && whole.ends_with(&format!("line {lines}\nlast {lines}")), "{lines} lines");
+}
+
 /// The most memory a process has ever had, in MiB.
 fn peak_mib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
