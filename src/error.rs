@@ -6,7 +6,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use model::{
-    ids::JobId,
     job::{JobEvent, JobState},
     spec::Problem,
     wire::ErrorBody,
@@ -28,12 +27,12 @@ pub enum Error {
     NoSuchRoute(String),
     #[error("{0} does not take this method")]
     WrongMethod(String),
-    #[error("job {job} is {} and cannot take {event:?}", .state.text())]
-    Refused { job: JobId, state: JobState, event: JobEvent },
-    #[error("job {job} is {} and can only be deleted once it is over", .state.text())]
-    NotOver { job: JobId, state: JobState },
-    #[error("job {job} is {} and its duration no longer matters", .state.text())]
-    TooLate { job: JobId, state: JobState },
+    #[error("{job} is {} and cannot take {event:?}", .state.text())]
+    Refused { job: String, state: JobState, event: JobEvent },
+    #[error("{job} is {} and can only be deleted once it is over", .state.text())]
+    NotOver { job: String, state: JobState },
+    #[error("{job} is {} and its duration no longer matters", .state.text())]
+    TooLate { job: String, state: JobState },
     #[error("the job changed while this was being done to it")]
     Changed,
     #[error("the job file has {}", counted(.0.len()))]

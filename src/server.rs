@@ -46,7 +46,9 @@ pub async fn up(config: ServerConfig, ready: impl FnOnce(&Ready)) -> anyhow::Res
     let run_key = RunSecret::of(&config.data).context("reading the secret of the runs")?;
     let engine = Arc::new(LocalEngine::new(Local::from_config(&config)?));
     let connections_max = connections_max()?;
-    let listener = TcpListener::bind(config.listen).await.with_context(|| format!("listening on {}", config.listen))?;
+    let listener = TcpListener::bind(config.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}; `--listen` names another address", config.listen))?;
     let address = listener.local_addr()?;
     let url = format!("http://{}", reachable(address));
     let (nudge, board) = (Nudge::default(), Board::default());

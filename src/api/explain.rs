@@ -6,7 +6,7 @@ use axum::{
 };
 use model::{
     job::JobState,
-    schedule::{What, place},
+    schedule::{Held, Waiting, What, place},
     wire::{ErrorBody, Explanation, Need},
 };
 
@@ -16,7 +16,7 @@ use crate::{
     error::Error,
     store::{
         jobs::{self as job_rows, Job},
-        runs::{self, Run},
+        runs,
     },
 };
 
@@ -28,39 +28,52 @@ const BEFORE_SHOWN_MAX: usize = 10;
     responses((status = 200, body = Explanation), (status = 404, body = ErrorBody)))]
 pub async fn explain(State(app): AppState, Caller(holder): Caller, Path(text): Path<String>) -> Result<Json<Explanation>, Error> {
     let job = jobs::found(&app, &holder, &text).await?;
-    let live = app.store.read(runs::live).await?;
-    let (reason, before) = match job.state {
-        JobState::Queued => why_it_waits(&app, &job, live.clone()).await?,
-        _ => (job.reason.clone(), Vec::new()),
+    let held = app.store.read(|sql| control::held(sql, &runs::live(sql)?)).await?;
+    let Why { reason, before, next_step } = match job.state {
+        JobState::Queued => why_it_waits(&app, &job, &held).await?,
+        state => Why { reason: job.reason.clone(), before: Vec::new(), next_step: next_step(&job, state) },
     };
     let need = |role: &model::plan::RolePlan| Need { role: role.name.to_string(), tasks: role.tasks, each: role.resources.clone() };
     Ok(Json(Explanation {
         job: format!("{}@{}", job.name, job.version),
         state: job.state,
-        next_step: next_step(&job),
+        next_step,
         reason,
         needs: job.plan.roles.iter().map(need).collect(),
-        nodes: app.board.with_use(&live),
+        nodes: app.board.with_use(&held),
         before,
     }))
 }
 
-async fn why_it_waits(app: &App, job: &Job, live: Vec<Run>) -> Result<(String, Vec<String>), Error> {
-    let read = move |sql: &crate::store::Sql<'_>| Ok((job_rows::queued(sql, LOOK_MAX)?, control::held(sql, &live)?));
-    let (queue, held) = app.store.read(read).await?;
+struct Why {
+    reason: String,
+    before: Vec<String>,
+    next_step: String,
+}
+
+async fn why_it_waits(app: &App, job: &Job, held: &[Held]) -> Result<Why, Error> {
+    let queue = app.store.read(|sql| job_rows::queued(sql, LOOK_MAX)).await?;
     let before = queue.iter().take_while(|it| it.job != job.id).map(|it| it.label.clone()).take(BEFORE_SHOWN_MAX).collect();
-    let decided = place(&queue, &app.board.for_placing(), &held, now_ms()).into_iter().find(|it| it.job == job.id);
-    let reason = match decided.map(|it| it.what) {
+    let nodes = app.board.for_placing();
+    let decide =
+        |queue: &[Waiting], held: &[Held]| place(queue, &nodes, held, now_ms()).into_iter().find(|it| it.job == job.id).map(|it| it.what);
+    let reason = match decide(&queue, held) {
         Some(What::Wait(reason)) => reason,
         Some(What::Start(_)) => "it fits now and is about to start".into(),
         None => format!("more than {LOOK_MAX} jobs are before it"),
     };
-    Ok((reason, before))
+    let alone: Vec<Waiting> = queue.into_iter().filter(|it| it.job == job.id).collect();
+    let next_step = match decide(&alone, &[]) {
+        // Not even with everything to itself.
+        Some(What::Wait(_)) => "ask for less, or give the server a node that is large enough; waiting does not help".into(),
+        Some(What::Start(_)) | None => next_step(job, JobState::Queued),
+    };
+    Ok(Why { reason, before, next_step })
 }
 
-fn next_step(job: &Job) -> String {
+fn next_step(job: &Job, state: JobState) -> String {
     let name = format!("{}@{}", job.name, job.version);
-    match job.state {
+    match state {
         JobState::Queued => "wait, ask for less, or stop one of the jobs that hold what it needs".into(),
         JobState::Starting | JobState::Running => format!("`trainmaster logs -f {name}` shows what it does"),
         JobState::Finishing | JobState::Stopping => "its last tasks are being stopped; nothing is to be done".into(),

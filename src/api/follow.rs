@@ -40,7 +40,7 @@ use crate::{
 /// How often a log that grows is looked at, and how often one that is silent; a change of the job wakes a
 /// reader at once.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
-const LOOK_EVERY_MAX: Duration = Duration::from_millis(160);
+const LOOK_EVERY_MAX: Duration = Duration::from_millis(320);
 /// How much of one log is read before the next one has its turn.
 const CHUNKS_A_TURN: usize = 8;
 /// How much waits in memory for a reader who is slow.

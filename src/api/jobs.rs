@@ -184,9 +184,13 @@ pub async fn found(app: &App, holder: &Holder, text: &str) -> Result<Job, Error>
 #[utoipa::path(get, path = "/api/v1/jobs/{job}", params(("job" = String, Path, description = "id, name or name@version")),
     responses((status = 200, body = JobDetail), (status = 404, body = ErrorBody)))]
 pub async fn show(State(app): AppState, Caller(holder): Caller, Path(text): Path<String>) -> Result<Json<JobDetail>, Error> {
-    let job = found(&app, &holder, &text).await?;
-    let id = job.id;
-    let runs = app.store.read(move |sql| runs::of_job(sql, id)).await?;
+    let what = text.clone();
+    // Both from one moment, or a job would be shown as queued with a task that starts.
+    let read = move |sql: &Sql<'_>| match find(sql, &holder, &what)? {
+        Some(job) => runs::of_job(sql, job.id).map(|runs| Some((job, runs))),
+        None => Ok(None),
+    };
+    let (job, runs) = app.store.read(read).await?.ok_or(Error::NoSuchJob(text))?;
     let spec = serde_json::from_str(&job.spec).map_err(|error| Error::Internal(error.to_string()))?;
     let actions = actions(job.state);
     Ok(Json(JobDetail { summary: summary(&job), spec, runs: runs.into_iter().map(run_view).collect(), actions }))
@@ -196,6 +200,11 @@ fn actions(state: JobState) -> Actions {
     let stop = next(state, JobEvent::StopAsked).err().map(|_| format!("it is {} already", state.text()));
     let delete = (!state.is_over()).then(|| format!("it is {}; stop it first", state.text()));
     Actions { stop: Action { refused: stop }, rerun: Action { refused: None }, delete: Action { refused: delete } }
+}
+
+/// A job as people call it.
+fn label(job: &Job) -> String {
+    format!("{}@{}", job.name, job.version)
 }
 
 pub fn summary(job: &Job) -> JobSummary {
@@ -253,7 +262,7 @@ pub async fn stop(State(app): AppState, Caller(holder): Caller, Path(text): Path
     let stop_now = move |sql: &Sql<'_>| {
         let Some(job) = jobs::get(sql, id)? else { return Ok(Err(Error::NoSuchJob(id.to_string()))) };
         let Ok(to) = next(job.state, JobEvent::StopAsked) else {
-            return Ok(Err(Error::Refused { job: id, state: job.state, event: JobEvent::StopAsked }));
+            return Ok(Err(Error::Refused { job: label(&job), state: job.state, event: JobEvent::StopAsked }));
         };
         if to != job.state {
             let doing = if to.is_over() { "stopped" } else { "being stopped" };
@@ -294,7 +303,7 @@ pub async fn set_duration(
     let id = job.id;
     match app.store.write(move |sql| jobs::set_max_duration(sql, id, most_ms)).await? {
         Written::Yes => Ok(Json(summary(&found(&app, &holder, &id.to_string()).await?))),
-        Written::Stale => Err(Error::TooLate { job: id, state: job.state }),
+        Written::Stale => Err(Error::TooLate { job: label(&job), state: job.state }),
     }
 }
 
@@ -310,6 +319,6 @@ pub async fn delete(State(app): AppState, Caller(holder): Caller, Path(text): Pa
             app.nudge.sweep();
             Ok(StatusCode::NO_CONTENT)
         }
-        Written::Stale => Err(Error::NotOver { job: id, state: job.state }),
+        Written::Stale => Err(Error::NotOver { job: label(&job), state: job.state }),
     }
 }

@@ -156,9 +156,8 @@ mod tests {
     #[test]
     fn every_problem_of_a_bad_file_is_told_at_its_place() {
         insta::assert_snapshot!(sent("name: my job\nroles:\n  w:\n    comand: x\n    cpus: -1\n", &[]), @"
-        job.yaml has 4 problems
+        job.yaml has 3 problems
         1:7 name: `my job` has ` `; use letters, digits, `-`, `.`, `_` and `~`
-        3:3 roles.w.command: is missing
         4:5 roles.w.comand: unknown key `comand`
         5:11 roles.w.cpus: is -1; a task has 0.001 to 100000 CPUs
         ");
@@ -168,7 +167,7 @@ mod tests {
     fn a_bad_setting_is_told_as_one() {
         insta::assert_snapshot!(sent("name: a\nroles: {w: {command: x}}", &["roles.w.tasks=many", "colour=red"]), @"
         job.yaml has 2 problems
-        0:0 --set roles.w.tasks: must be a whole number, 0 or more, not the text `many`
+        0:0 --set roles.w.tasks: must be a whole number, 1 or more, not the text `many`
         0:0 --set colour: unknown key `colour`
         ");
     }

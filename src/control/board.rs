@@ -2,9 +2,12 @@
 
 use std::sync::{Arc, RwLock};
 
-use model::{schedule, wire::NodeView};
+use model::{
+    schedule::{self, Held},
+    wire::{HeldView, NodeView},
+};
 
-use crate::{engine, store::runs::Run};
+use crate::engine;
 
 #[derive(Clone, Default)]
 pub struct Board(Arc<RwLock<Vec<engine::Node>>>);
@@ -25,17 +28,17 @@ impl Board {
     }
 
     /// The nodes as a person sees them, with what the live runs hold.
-    pub fn with_use(&self, live: &[Run]) -> Vec<NodeView> {
-        self.nodes().into_iter().map(|node| view(node, live)).collect()
+    pub fn with_use(&self, held: &[Held]) -> Vec<NodeView> {
+        self.nodes().into_iter().map(|node| view(node, held)).collect()
     }
 }
 
-fn view(node: engine::Node, live: &[Run]) -> NodeView {
+fn view(node: engine::Node, held: &[Held]) -> NodeView {
     let mut free = node.capacity.clone();
     let mut held_by = Vec::new();
-    for run in live.iter().filter(|run| run.node == node.name) {
-        free.take(&run.amount);
-        held_by.push(model::wire::HeldView { job: run.run.to_string(), amount: run.amount.clone() });
+    for held in held.iter().filter(|held| held.node == node.name) {
+        free.take(&held.amount);
+        held_by.push(HeldView { job: held.label.clone(), amount: held.amount.clone() });
     }
     NodeView {
         name: node.name.to_string(),

@@ -9,6 +9,8 @@ fn a_waiting_job_says_what_it_needs_what_is_free_and_who_holds_the_rest() {
     house.wait_for(&hog, "running");
     house.submit("{name: waiting, roles: {worker: {tasks: 2, cpus: 1, command: 'true'}}}");
     let explained = house.get_json("/api/v1/jobs/waiting/explain");
+    assert_eq!(explained["nodes"][0]["held_by"][0]["job"], "hog@1");
+    assert_eq!(explained["next_step"], "wait, ask for less, or stop one of the jobs that hold what it needs");
     let reason = explained["reason"].as_str().unwrap();
     assert!(reason.contains("hog@1") && reason.contains("2 CPU") && reason.contains('0'), "{reason}");
     let out = house.cli(&["explain", "waiting"]);
@@ -21,6 +23,8 @@ fn a_waiting_job_says_what_it_needs_what_is_free_and_who_holds_the_rest() {
 fn a_job_that_can_never_fit_says_so() {
     let house = House::new();
     house.submit("{name: huge, roles: {main: {cpus: 64, command: 'true'}}}");
-    let reason = house.get_json("/api/v1/jobs/huge/explain")["reason"].as_str().unwrap().to_owned();
+    let explained = house.get_json("/api/v1/jobs/huge/explain");
+    let (reason, next_step) = (explained["reason"].as_str().unwrap(), explained["next_step"].as_str().unwrap());
     assert!(reason.contains("never") && reason.contains("64"), "{reason}");
+    assert!(next_step.contains("waiting does not help"), "{next_step}");
 }
