@@ -5,6 +5,7 @@ use std::{
     io::{Read, Seek, Write},
     os::unix::fs::OpenOptionsExt,
     path::Path,
+    time::{Duration, Instant},
 };
 
 use super::OpenError;
@@ -24,15 +25,29 @@ impl Drop for OwnerLock {
     }
 }
 
+/// A server that was killed while it started a process leaves that one with the lock until it has become its
+/// own program. That is a matter of a moment, and no reason to refuse.
+const LAST_BREATH: Duration = Duration::from_secs(2);
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
+
 impl OwnerLock {
     pub fn take(data: &Path) -> Result<Self, OpenError> {
         let path = data.join("lock");
         let failed = |error: std::io::Error| OpenError::Io { path: path.clone(), what: error.to_string() };
         let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(OpenError::Taken { data: data.to_owned(), holder: holder(&mut file) }),
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        let deadline = Instant::now() + LAST_BREATH;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) => {
+                    let holder = holder(&mut file).map_err(failed)?;
+                    if is_alive(&holder) || Instant::now() > deadline {
+                        return Err(OpenError::Taken { data: data.to_owned(), holder });
+                    }
+                }
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            }
+            std::thread::sleep(BETWEEN_TRIES);
         }
         if let Err(error) = sign(&mut file) {
             tracing::warn!(%error, "the lock is ours, but it could not be signed with our process id");
@@ -42,19 +57,29 @@ impl OwnerLock {
 }
 
 fn sign(file: &mut File) -> std::io::Result<()> {
-    let host = nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|_| "this machine".into());
     file.set_len(0)?;
     file.rewind()?;
-    write!(file, "process {} on {host}", std::process::id())
+    write!(file, "process {} on {}", std::process::id(), host())
 }
 
-fn holder(file: &mut File) -> String {
+const NOT_SIGNED: &str = "it has not signed the lock yet";
+
+fn holder(file: &mut File) -> std::io::Result<String> {
     const HOLDER_BYTES_MAX: u64 = 300;
     let mut text = String::new();
-    match file.take(HOLDER_BYTES_MAX).read_to_string(&mut text) {
-        Ok(length) if length > 0 => text.trim().to_owned(),
-        Ok(_) | Err(_) => "it has not signed the lock yet".into(),
-    }
+    file.rewind()?;
+    let read = file.take(HOLDER_BYTES_MAX).read_to_string(&mut text);
+    Ok(if read.is_ok_and(|length| length > 0) { text.trim().to_owned() } else { NOT_SIGNED.into() })
+}
+
+/// Whoever cannot be shown to be dead is alive: one that has not signed yet, or on another machine.
+fn is_alive(holder: &str) -> bool {
+    let pid = holder.strip_prefix("process ").and_then(|rest| rest.strip_suffix(&format!(" on {}", host())));
+    pid.is_none_or(|pid| Path::new("/proc").join(pid).exists())
+}
+
+fn host() -> String {
+    nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|_| "this machine".into())
 }
 
 #[cfg(test)]
@@ -75,5 +100,28 @@ mod tests {
         );
         drop(first);
         place.open();
+    }
+
+    #[test]
+    fn what_a_dead_server_has_left_with_its_lock_is_waited_for() {
+        let place = Place::new();
+        drop(place.open());
+        let mut dead = std::process::Command::new("true").spawn().unwrap();
+        dead.wait().unwrap();
+        let path = place.directory.path().join("lock");
+        std::fs::write(&path, format!("process {} on {}", dead.id(), super::host())).unwrap();
+        let left_over = std::fs::File::open(&path).unwrap();
+        left_over.lock().unwrap();
+        std::thread::scope(|scope| {
+            let opening = scope.spawn(|| Store::open(place.directory.path()).map(drop));
+            // Long enough for a try that does not wait to have failed.
+            let deadline = std::time::Instant::now() + super::LAST_BREATH / 10;
+            while std::time::Instant::now() < deadline {
+                assert!(!opening.is_finished(), "it was refused at once");
+                std::thread::yield_now();
+            }
+            drop(left_over);
+            opening.join().unwrap().unwrap();
+        });
     }
 }

@@ -5,7 +5,7 @@ use std::{
     fs,
     io::{Read, Write},
     net::{TcpListener, TcpStream},
-    os::{fd::AsRawFd, unix::process::CommandExt},
+    os::unix::process::CommandExt,
     path::Path,
     process::{Command, Stdio},
     sync::{Arc, Mutex},
@@ -19,7 +19,10 @@ use model::{
     task::Cause,
 };
 
-use crate::house::{binary, until};
+use crate::{
+    house::{binary, until},
+    place::{is_root, with_own_mounts_and_network},
+};
 
 /// What the server has been told.
 #[derive(Default)]
@@ -51,26 +54,10 @@ fn order() -> RunOrder {
 
 /// A network of its own, with nothing in it but a loopback and a listener of ours.
 fn network_with_listener() -> (fs::File, TcpListener) {
-    std::thread::spawn(|| {
-        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).unwrap();
-        loopback_up();
+    with_own_mounts_and_network(|| {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         (fs::File::open("/proc/thread-self/ns/net").unwrap(), listener)
     })
-    .join()
-    .unwrap()
-}
-
-fn loopback_up() {
-    let socket = std::net::UdpSocket::bind("0.0.0.0:0").unwrap();
-    // SAFETY: the request is all zeroes but for a name and flags, and outlives both calls.
-    unsafe {
-        let mut request: libc::ifreq = std::mem::zeroed();
-        request.ifr_name[0] = b'l' as libc::c_char;
-        request.ifr_name[1] = b'o' as libc::c_char;
-        request.ifr_ifru.ifru_flags = libc::IFF_UP as i16;
-        assert_eq!(libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request), 0);
-    }
 }
 
 /// Reads one request: its first line, and its body.
@@ -127,8 +114,7 @@ fn serve(listener: TcpListener, heard: Arc<Mutex<Heard>>) {
 
 #[test]
 fn a_supervisor_with_nothing_but_a_route_to_the_server_does_all_its_work() {
-    if !nix::unistd::geteuid().is_root() {
-        // Only root can build such a place here.
+    if !is_root("build a place with nothing but a route") {
         return;
     }
     let (network, listener) = network_with_listener();

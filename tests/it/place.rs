@@ -1,7 +1,7 @@
 //! Places of a test's own that only root can build: mounts and networks that nobody else sees, and that
 //! are gone with the last process in them.
 
-use std::{fs, net::UdpSocket, os::fd::AsRawFd, path::Path, process::Command};
+use std::{fs, io::Write, net::UdpSocket, os::fd::AsRawFd, path::Path, process::Command};
 
 use nix::{
     mount::{MsFlags, mount},
@@ -27,7 +27,9 @@ pub fn can(can: bool, why_not: &str) -> bool {
     let must = std::env::var_os("CI").is_some_and(|it| it == "true");
     assert!(can || !must, "this has to be tried in CI, but {why_not}");
     if !can {
-        eprintln!("skipped: {why_not}");
+        // Not by `eprintln`, whose words are kept from people as long as a test does not fail.
+        let name = std::thread::current().name().unwrap_or("a test").to_owned();
+        let _ = writeln!(std::io::stderr(), "{name} is skipped: {why_not}");
     }
     can
 }

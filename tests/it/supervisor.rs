@@ -26,7 +26,10 @@ use trainmaster::{
     supervisor::{ChildRecord, exit, letter::Letter, record::read_line},
 };
 
-use crate::house::{binary, until, until_some};
+use crate::{
+    house::{binary, until, until_some},
+    place::{is_root, mount_small_disk, with_own_mounts},
+};
 
 /// A run of its own, in a fresh data directory, with nobody to report to.
 struct Run {
@@ -331,20 +334,15 @@ async fn a_supervisor_that_dies_at_any_point_leaves_one_truth() {
 }
 
 /// Runs a test with a file system of its own, two mebibytes small, that nobody else sees.
-fn on_a_small_disk(test: impl FnOnce(&Path) + Send + 'static) {
-    if !nix::unistd::geteuid().is_root() {
-        // Only root can mount one.
+fn on_a_small_disk(test: impl FnOnce(&Path) + Send) {
+    if !is_root("mount a small disk") {
         return;
     }
     let place = tempfile::tempdir().unwrap();
-    let done = std::thread::spawn(move || {
-        use nix::mount::{MsFlags, mount};
-        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNS).unwrap();
-        mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>).unwrap();
-        mount(Some("tmpfs"), place.path(), Some("tmpfs"), MsFlags::empty(), Some("size=2m")).unwrap();
+    with_own_mounts(|| {
+        mount_small_disk(place.path(), "size=2m");
         test(place.path());
     });
-    done.join().unwrap();
 }
 
 const FLOOD_BYTES: usize = 3_000_000;
