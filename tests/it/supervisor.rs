@@ -158,7 +158,7 @@ fn a_child_finds_its_rooms_and_changes_only_its_own() {
 
 #[test]
 fn the_servers_data_cannot_be_seen_wherever_it_lies() {
-    for place in [std::env::temp_dir(), a_place_outside_tmp()] {
+    for place in [std::env::temp_dir(), a_place_outside_tmp(), "/dev/shm".into()] {
         let mut run = Run::below(&place, "");
         let data = run.data.path().to_owned();
         fs::write(data.join("admin-token"), "secret").unwrap();
