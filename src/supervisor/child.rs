@@ -73,27 +73,32 @@ impl Program {
         Ok(Self { candidates: all_c(candidates)?, argv: all_c(order.command.iter().cloned())?, envp: all_c(envp)? })
     }
 
-    /// Answers why it could not. The first error that is not "not here" is the telling one.
+    /// Answers why it could not. A place where there is nothing, or where we may not look, says nothing
+    /// about the program, and to look first is cheaper than to try in vain.
     fn exec(&self) -> i32 {
         let pointers = |of: &[CString]| of.iter().map(|it| it.as_ptr()).chain([std::ptr::null()]).collect::<Vec<_>>();
         let (argv, envp) = (pointers(&self.argv), pointers(&self.envp));
         let mut telling = libc::ENOENT;
         for candidate in &self.candidates {
+            // SAFETY: the string ends with a null and outlives the call.
+            if unsafe { libc::access(candidate.as_ptr(), libc::F_OK) } != 0 {
+                continue;
+            }
             // SAFETY: both lists end with a null, and their strings live in `self`.
             unsafe { libc::execve(candidate.as_ptr(), argv.as_ptr(), envp.as_ptr()) };
-            let error = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO);
-            match error {
-                libc::ENOENT | libc::ENOTDIR => {}
-                // A directory of `PATH` that is closed to us says nothing about the program.
-                // SAFETY: the string ends with a null and outlives the call.
-                libc::EACCES if self.candidates.len() > 1 && unsafe { libc::access(candidate.as_ptr(), libc::F_OK) } != 0 => {}
-                libc::EACCES => telling = error,
-                _ => return error,
+            match io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO) {
+                libc::EACCES => telling = libc::EACCES,
+                // The program is there, so it is what should run it that is not.
+                libc::ENOENT => return NO_INTERPRETER,
+                error => return error,
             }
         }
         telling
     }
 }
+
+/// How we call the missing of an interpreter, to tell it from the missing of the program.
+const NO_INTERPRETER: i32 = libc::ELIBACC;
 
 fn all_c(texts: impl IntoIterator<Item = String>) -> io::Result<Vec<CString>> {
     texts.into_iter().map(|text| Ok(CString::new(text)?)).collect()
@@ -215,8 +220,9 @@ fn give_up_power() {
 /// Why the program could not be started, in words for the person who wrote the command.
 pub fn explain(command: &str, errno: i32) -> String {
     match errno {
-        libc::ENOENT if command.contains('/') => format!("no program `{command}`, or the interpreter its first line names is not there"),
+        libc::ENOENT if command.contains('/') => format!("no program `{command}`"),
         libc::ENOENT => format!("no program `{command}` in PATH"),
+        NO_INTERPRETER => format!("`{command}`: the interpreter its first line names is not there"),
         libc::EACCES => format!("permission denied: `{command}` may not be executed"),
         libc::ENOEXEC => format!("exec format error: `{command}` is neither a program for this machine nor a script with a #! line"),
         libc::E2BIG => format!("the arguments and environment of `{command}` are too long"),

@@ -145,12 +145,11 @@ fn overlay(rooms: &Rooms, source: &Path, target: &Path, in_user_namespace: bool)
 
 /// Lays an empty directory over the server's own files.
 fn hide(private: &Path, root: &Path, empty: &OwnedFd) -> io::Result<()> {
-    let inside = private.strip_prefix("/").unwrap_or(private);
-    let first = inside.components().next();
-    if first.is_some_and(|first| OURS.iter().any(|ours| first.as_os_str() == OsStr::new(ours))) {
+    let target = root.join(private.strip_prefix("/").unwrap_or(private));
+    // Below `/tmp` or `/dev/shm` they are out of sight already.
+    if !target.exists() {
         return Ok(());
     }
-    let target = root.join(inside);
     bind(&path_of(empty), &target, false)?;
     make_read_only(&target, false)
 }

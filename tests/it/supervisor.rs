@@ -161,7 +161,7 @@ fn a_child_finds_its_rooms_and_changes_only_its_own() {
 
 #[test]
 fn the_servers_data_cannot_be_seen_wherever_it_lies() {
-    for place in [std::env::temp_dir(), a_place_outside_tmp()] {
+    for place in [std::env::temp_dir(), a_place_outside_tmp(), "/dev/shm".into()] {
         let mut run = Run::below(&place, "");
         let data = run.data.path().to_owned();
         fs::write(data.join("admin-token"), "secret").unwrap();
@@ -248,10 +248,10 @@ fn what_cannot_be_started_says_why() {
     ];
     insta::assert_snapshot!(text.concat(), @"
     User could not start: no program `pyhton3` in PATH
-    User could not start: no program `/no/such/program`, or the interpreter its first line names is not there
+    User could not start: no program `/no/such/program`
     User could not start: exec format error: `./plain` is neither a program for this machine nor a script with a #! line
     User could not start: permission denied: `./closed` may not be executed
-    User could not start: no program `./lost`, or the interpreter its first line names is not there
+    User could not start: `./lost`: the interpreter its first line names is not there
     User could not start: permission denied: `/tmp` may not be executed
     User could not start: the command is empty
     User could not start: `a\\u{0}b` has a null character in it
