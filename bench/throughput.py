@@ -16,7 +16,7 @@ CONNECTIONS = 4
 
 def run(house, rounds):
     sides = {"trainmaster": lambda: rate_of_ours(house.server, TASKS)}
-    makers = {"HyperQueue": hyperqueue, "task-spooler": spooler, "pueue": pueue, "Slurm": slurm, "Slurm, 64 CPUs": slurm}
+    makers = {"HyperQueue": hyperqueue, "task-spooler": one_by_one, "pueue": one_by_one, "Slurm": slurm, "Slurm, 64 CPUs": slurm}
     for name, maker in makers.items():
         if name in house.peers:
             sides[name] = maker(house.peers[name], TASKS_OF[name])
@@ -75,20 +75,7 @@ def hyperqueue(peer, tasks):
     return lambda: tasks / peer.run(["true"], tasks)[0]
 
 
-def spooler(peer, tasks):
-    def once():
-        began = time.perf_counter()
-        for _ in range(tasks):
-            peer.add("true")
-        peer.wait_for_all()
-        took = time.perf_counter() - began
-        peer.clean()
-        return tasks / took
-
-    return once
-
-
-def pueue(peer, tasks):
+def one_by_one(peer, tasks):
     def once():
         began = time.perf_counter()
         for _ in range(tasks):

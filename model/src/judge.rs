@@ -43,12 +43,11 @@ pub fn judge(case: &Case) -> Option<Judgement> {
     let ended = in_order(case.runs);
     let decided = verdict(&case.plan.roles, &ended.iter().map(|run| (run.task.role.clone(), run.state)).collect::<Vec<_>>());
     if ended.len() < case.runs.len() {
-        return match (case.state, decided) {
-            (JobState::Starting | JobState::Running | JobState::Unknown, Verdict::Decided { reason, .. }) => say(JobEvent::Decided, reason),
-            (JobState::Starting, Verdict::Undecided) if case.runs.iter().all(|run| run.state != TaskState::Starting) => {
-                say(JobEvent::AllUp, String::new())
-            }
-            _ => None,
+        let all_up = || case.runs.iter().all(|run| run.state != TaskState::Starting);
+        return match decided {
+            Verdict::Decided { reason, .. } if is_open(case.state) => say(JobEvent::Decided, reason),
+            Verdict::Undecided if case.state == JobState::Starting && all_up() => say(JobEvent::AllUp, String::new()),
+            Verdict::Decided { .. } | Verdict::Undecided => None,
         };
     }
     if case.state == JobState::Stopping {
@@ -59,6 +58,14 @@ pub fn judge(case: &Case) -> Option<Judgement> {
         Verdict::Decided { outcome: Outcome::Succeeded, reason, .. } => say(JobEvent::AllGone(Outcome::Succeeded), reason),
         Verdict::Decided { outcome: Outcome::Failed, by, .. } => Some(after_failure(case, by.map(|position| ended[position]))),
         Verdict::Undecided => Some(after_failure(case, None)),
+    }
+}
+
+/// Whether the outcome can still be decided, and was not before.
+fn is_open(state: JobState) -> bool {
+    match state {
+        JobState::Starting | JobState::Running | JobState::Unknown => true,
+        JobState::Queued | JobState::Finishing | JobState::Stopping | JobState::Succeeded | JobState::Failed | JobState::Stopped => false,
     }
 }
 
