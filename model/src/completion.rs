@@ -85,6 +85,8 @@ mod tests {
             name: name.parse().unwrap(),
             tasks,
             command: vec!["true".into()],
+            image: None,
+            task_retries: 0,
             resources: Default::default(),
             shared_memory_bytes: 0,
             ports: BTreeMap::new(),

@@ -43,7 +43,7 @@ impl FromStr for JobId {
 #[serde(try_from = "String", into = "String")]
 pub struct JobName(String);
 
-/// What a role of a job is called: 1–32 of the same characters as a job's name.
+/// What a role of a job is called: 1–64 of the same characters as a job's name; it may begin with `_`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RoleName(String);
@@ -54,25 +54,25 @@ pub struct RoleName(String);
 pub struct NodeName(String);
 
 const JOB_NAME_LENGTH_MAX: usize = 64;
-const ROLE_NAME_LENGTH_MAX: usize = 32;
+const ROLE_NAME_LENGTH_MAX: usize = 64;
 
 impl JobName {
     pub const PATTERN: &str = "^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}$";
     pub fn parse(text: &str) -> Result<Self, BadName> {
-        check_name(text, JOB_NAME_LENGTH_MAX).map(|()| Self(text.to_owned()))
+        check_name(text, JOB_NAME_LENGTH_MAX, "").map(|()| Self(text.to_owned()))
     }
 }
 
 impl RoleName {
-    pub const PATTERN: &str = "^[A-Za-z0-9][A-Za-z0-9._~-]{0,31}$";
+    pub const PATTERN: &str = "^[A-Za-z0-9_][A-Za-z0-9._~-]{0,63}$";
     pub fn parse(text: &str) -> Result<Self, BadName> {
-        check_name(text, ROLE_NAME_LENGTH_MAX).map(|()| Self(text.to_owned()))
+        check_name(text, ROLE_NAME_LENGTH_MAX, "_").map(|()| Self(text.to_owned()))
     }
 }
 
 impl NodeName {
     pub fn parse(text: &str) -> Result<Self, BadName> {
-        check_name(text, JOB_NAME_LENGTH_MAX).map(|()| Self(text.to_owned()))
+        check_name(text, JOB_NAME_LENGTH_MAX, "").map(|()| Self(text.to_owned()))
     }
 }
 
@@ -93,13 +93,13 @@ fn visible(c: char) -> String {
     if c.is_control() { c.escape_unicode().to_string() } else { c.to_string() }
 }
 
-fn check_name(text: &str, most: usize) -> Result<(), BadName> {
+fn check_name(text: &str, most: usize, also_first: &str) -> Result<(), BadName> {
     let Some(first) = text.chars().next() else { return Err(BadName::Empty) };
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
     if let Some(bad) = text.chars().find(|c| !allowed(*c)) {
         return Err(BadName::BadCharacter(bad));
     }
-    if !first.is_ascii_alphanumeric() {
+    if !first.is_ascii_alphanumeric() && !also_first.contains(first) {
         return Err(BadName::BadStart(first));
     }
     if text.len() > most {

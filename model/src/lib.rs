@@ -2,6 +2,8 @@
 //! input or output, no clock, no randomness, no logging, so every decision can be tested as text.
 
 pub mod completion;
+pub mod dialect;
+pub mod framework;
 pub mod ids;
 pub mod job;
 pub mod judge;
@@ -16,4 +18,5 @@ pub mod retry;
 pub mod schedule;
 pub mod spec;
 pub mod task;
+pub mod template;
 pub mod wire;

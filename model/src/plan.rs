@@ -3,12 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    framework::Framework,
     ids::{JobName, RoleName},
     resources::{GIB, MIB, Resources},
-    spec::{self, JobSpec, Problem},
+    spec::{self, Convention, JobSpec, Param, Problem},
 };
 
 mod compile;
@@ -27,12 +29,21 @@ pub struct Plan {
     pub description: String,
     pub tags: Vec<String>,
     pub priority: i32,
-    pub retries: u32,
+    pub retries: Retries,
+    /// Whether all tasks start together or not at all.
+    pub gang: bool,
     pub max_duration_ms: Option<u64>,
     pub stop_grace_ms: u64,
+    /// How long the sandbox of a failed task stays.
+    pub keep_failed_ms: Option<u64>,
+    pub framework: Option<Framework>,
+    pub params: IndexMap<String, Param>,
+    /// Put into a command when its task is started, and never shown.
+    pub secrets: BTreeMap<String, String>,
+    pub conventions: BTreeSet<Convention>,
     pub code: Option<String>,
     pub input: Option<String>,
-    /// In the order of their names.
+    /// In the order of the file.
     pub roles: Vec<RolePlan>,
 }
 
@@ -40,15 +51,36 @@ pub struct Plan {
 pub struct RolePlan {
     pub name: RoleName,
     pub tasks: u32,
-    /// Program and arguments; a shell line has become `/bin/sh -c …`.
+    /// Program and arguments; a shell line has become `/bin/sh -c …`. Parameters are in, secrets are not yet.
     pub command: Vec<String>,
+    pub image: Option<String>,
+    /// How often each task may be started again alone.
+    pub task_retries: u32,
     /// For each task.
     pub resources: Resources,
     pub shared_memory_bytes: u64,
-    /// How many ports by label, for each task.
-    pub ports: BTreeMap<String, u32>,
+    /// By label, for each task.
+    pub ports: BTreeMap<String, PortPlan>,
     pub env: BTreeMap<String, String>,
     pub completion: CompletionPlan,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortPlan {
+    pub count: u32,
+    /// The first of them, where only certain ports will do.
+    pub from: Option<u16>,
+}
+
+/// How often a job is started again after a failure that was its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Retries {
+    UpTo(u32),
+    /// As often as it fails.
+    Always,
+    /// Whenever it is over, well or not: a service.
+    Forever,
 }
 
 /// When a role decides the job. `None` means never.

@@ -1,6 +1,6 @@
 //! How it ended → again or not.
 
-use crate::task::Whose;
+use crate::{plan::Retries, task::Whose};
 
 /// Failures of the platform are not the user's to pay for, but a job that the platform fails every
 /// time must not circle for ever.
@@ -19,19 +19,23 @@ pub enum Again {
     No { reason: String },
 }
 
-/// `allowed` is the number of retries the job asked for; `whose` is whose doing the failure was.
-pub fn again(allowed: u32, used: Used, whose: Whose) -> Again {
-    match whose {
-        Whose::User if used.for_user < allowed => {
-            Again::Yes { used: Used { for_user: used.for_user + 1, ..used }, reason: format!("retry {} of {allowed}", used.for_user + 1) }
+/// `allowed` is what the job asked for; `whose` is whose doing the failure was.
+pub fn again(allowed: Retries, used: Used, whose: Whose) -> Again {
+    let counted = Used { for_user: used.for_user + 1, ..used };
+    match (whose, allowed) {
+        (Whose::User, Retries::Always | Retries::Forever) => {
+            Again::Yes { used: counted, reason: format!("retry {}, as often as it takes", counted.for_user) }
         }
-        Whose::User if allowed == 0 => Again::No { reason: "no retries were asked for".into() },
-        Whose::User => Again::No { reason: format!("all {allowed} retries are used") },
-        Whose::Platform if used.for_platform < PLATFORM_RETRIES_MAX => Again::Yes {
+        (Whose::User, Retries::UpTo(most)) if used.for_user < most => {
+            Again::Yes { used: counted, reason: format!("retry {} of {most}", counted.for_user) }
+        }
+        (Whose::User, Retries::UpTo(0)) => Again::No { reason: "no retries were asked for".into() },
+        (Whose::User, Retries::UpTo(most)) => Again::No { reason: format!("all {most} retries are used") },
+        (Whose::Platform, _) if used.for_platform < PLATFORM_RETRIES_MAX => Again::Yes {
             used: Used { for_platform: used.for_platform + 1, ..used },
             reason: "the failure was the platform's, so this retry does not count".into(),
         },
-        Whose::Platform => Again::No { reason: format!("the platform failed it {} times", used.for_platform + 1) },
+        (Whose::Platform, _) => Again::No { reason: format!("the platform failed it {} times", used.for_platform + 1) },
     }
 }
 
@@ -41,7 +45,7 @@ mod tests {
 
     #[test]
     fn user_failures_count_and_platform_failures_do_not() {
-        let said = |allowed, for_user, for_platform, whose| match again(allowed, Used { for_user, for_platform }, whose) {
+        let said = |allowed, for_user, for_platform, whose| match again(Retries::UpTo(allowed), Used { for_user, for_platform }, whose) {
             Again::Yes { used, reason } => format!("yes {}/{} {reason}", used.for_user, used.for_platform),
             Again::No { reason } => format!("no {reason}"),
         };

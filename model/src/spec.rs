@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 mod problem;
@@ -43,11 +44,16 @@ pub struct JobSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::priority")]
     pub priority: Option<i32>,
-    /// How often the job may be started again after a failure of its own. Failures of the platform
-    /// are retried without counting.
+    /// How often the job may be started again after a failure of its own; `always` for as often as it
+    /// fails, `forever` to start it again even after a success. Failures of the platform are retried
+    /// without counting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "schema::count")]
-    pub retries: Option<u32>,
+    #[schemars(schema_with = "schema::retries")]
+    pub retries: Option<Retries>,
+    /// Whether all tasks start together or not at all; true if not given. Without it tasks start as
+    /// they fit, and each may be retried alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gang: Option<bool>,
     /// The job is stopped after this long: `90s`, `15m`, `12h`, `7d`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::duration")]
@@ -56,6 +62,31 @@ pub struct JobSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::duration")]
     pub stop_grace: Option<String>,
+    /// When a task has failed, its sandbox stays for this long, so that one can step in: `30m`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::duration")]
+    pub keep_failed: Option<String>,
+    /// The framework whose Python environment every task gets, with or without a version:
+    /// `tensorflow`, `keras`, `pytorch@2.9`, `jax`, `python`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::framework")]
+    pub framework: Option<String>,
+    /// The container image of every task, where the cluster runs images.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// Hyperparameters; a command has them where it says `{{ params.NAME }}`.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schemars(schema_with = "schema::params")]
+    pub params: IndexMap<String, Param>,
+    /// Passwords and keys; a command has them where it says `{{ secrets.NAME }}`. They are never shown again.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(schema_with = "schema::secrets")]
+    pub secrets: BTreeMap<String, String>,
+    /// Whose variables tell a task about its peers, beside our own. If not given, a job with several
+    /// tasks has all that suit a new job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::conventions")]
+    pub conventions: Option<Vec<Convention>>,
     /// A directory of this machine, seen by every task at `/code`. What tasks write there stays with the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
@@ -66,9 +97,9 @@ pub struct JobSpec {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "schema::env")]
     pub env: BTreeMap<String, String>,
-    /// The roles of the job by name, such as `ps` and `worker`.
+    /// The roles of the job by name, such as `ps` and `worker`, in the order of the file.
     #[schemars(schema_with = "schema::roles")]
-    pub roles: BTreeMap<String, RoleSpec>,
+    pub roles: IndexMap<String, RoleSpec>,
 }
 
 /// Tasks with the same command and resources.
@@ -82,6 +113,13 @@ pub struct RoleSpec {
     /// A line for the shell, or a list of program and arguments.
     #[schemars(schema_with = "schema::command")]
     pub command: Command,
+    /// The container image of this role; it wins over the job's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// How often each task may be started again alone; only in a job without `gang`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::count")]
+    pub retries: Option<u32>,
     /// CPUs for each task, such as `2` or `0.5`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::cpus")]
@@ -98,7 +136,7 @@ pub struct RoleSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::accelerators")]
     pub accelerators: Option<Accelerators>,
-    /// Ports for each task: labels, or how many by label.
+    /// Ports for each task: labels, how many by label, or `{from: 8000, count: 2}` for certain ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::ports")]
     pub ports: Option<Ports>,
@@ -146,7 +184,120 @@ pub enum Accelerators {
 pub enum Ports {
     /// One port for each label.
     Labels(Vec<String>),
-    Counts(BTreeMap<String, u32>),
+    Counts(BTreeMap<String, PortCount>),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum PortCount {
+    /// Any that are free.
+    Any(u32),
+    /// These and no others.
+    Fixed(FixedPorts),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FixedPorts {
+    pub from: u16,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Retries {
+    Count(u32),
+    Word(RetriesWord),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RetriesWord {
+    Always,
+    Forever,
+}
+
+/// A hyperparameter keeps its type, so that versions of a job can be compared by it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Param {
+    Truth(bool),
+    Whole(i64),
+    Number(f64),
+    Text(String),
+}
+
+impl std::fmt::Display for Param {
+    /// As a command has it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Param::Truth(value) => write!(f, "{value}"),
+            Param::Whole(value) => write!(f, "{value}"),
+            Param::Number(value) => write!(f, "{value:?}"),
+            Param::Text(value) => write!(f, "{value}"),
+        }
+    }
+}
+
+/// Whose way of telling a task about its peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Convention {
+    /// `PAI_*` as OpenPAI's JSON jobs had them.
+    PaiV1,
+    /// `PAI_*` as OpenPAI's YAML jobs have them.
+    PaiV2,
+    /// `TF_CONFIG`.
+    TfConfig,
+    /// `CLUSTER_CONFIG`, `POD_NAME`, `WORKER_HOSTS`, `PS_HOSTS`, `JOB_NAME`, `TASK_INDEX`.
+    ClusterConfig,
+    /// `MASTER_ADDR`, `RANK`, `WORLD_SIZE` and torchrun's `PET_*`.
+    Torch,
+    /// `JAX_COORDINATOR_ADDRESS` and what goes with it.
+    Jax,
+    /// A host file, and a launcher between tasks.
+    Mpi,
+    /// `MA_*` and `VC_*`.
+    Modelarts,
+    /// `workers`, `gpus`.
+    Arena,
+    /// `RANK_TABLE_FILE`, `RANK_ID`.
+    Ascend,
+}
+
+impl Convention {
+    pub const ALL: [Convention; 10] = [
+        Convention::PaiV1,
+        Convention::PaiV2,
+        Convention::TfConfig,
+        Convention::ClusterConfig,
+        Convention::Torch,
+        Convention::Jax,
+        Convention::Mpi,
+        Convention::Modelarts,
+        Convention::Arena,
+        Convention::Ascend,
+    ];
+
+    pub fn text(self) -> &'static str {
+        match self {
+            Convention::PaiV1 => "pai_v1",
+            Convention::PaiV2 => "pai_v2",
+            Convention::TfConfig => "tf_config",
+            Convention::ClusterConfig => "cluster_config",
+            Convention::Torch => "torch",
+            Convention::Jax => "jax",
+            Convention::Mpi => "mpi",
+            Convention::Modelarts => "modelarts",
+            Convention::Arena => "arena",
+            Convention::Ascend => "ascend",
+        }
+    }
+
+    pub fn from_text(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.text() == text)
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -161,6 +312,10 @@ pub struct Completion {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::threshold")]
     pub min_succeeded: Option<Threshold>,
+    /// Whether the job waits for this role before it has succeeded by everyone having ended. If not
+    /// given, it waits for all but a role called `ps`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<bool>,
 }
 
 impl Completion {

@@ -7,7 +7,7 @@ use std::{
 
 use model::{
     ids::JobName,
-    spec::{Accelerators, Command, JobSpec, Ports, RoleSpec, Size},
+    spec::{Accelerators, Command, JobSpec, PortCount, Ports, Retries, RoleSpec, Size},
 };
 
 use super::{
@@ -120,12 +120,12 @@ pub fn build(args: &RunArgs, caller: &Caller) -> Result<JobSpec, Failure> {
         name: args.name.clone().unwrap_or_else(|| name_of(&args.command)),
         tags: args.tag.clone(),
         priority: args.priority,
-        retries: args.retries,
+        retries: args.retries.map(Retries::Count),
         max_duration: args.max_duration.clone(),
         code: args.code.as_deref().map(|dir| directory(dir, "--code")).transpose()?.or_else(|| as_text(caller.directory.as_deref())),
         input: args.input.as_deref().map(|dir| directory(dir, "--input")).transpose()?,
         env,
-        roles: BTreeMap::from([(ROLE.to_owned(), role)]),
+        roles: [(ROLE.to_owned(), role)].into(),
         ..JobSpec::default()
     })
 }
@@ -175,13 +175,13 @@ fn accelerators(given: &[String]) -> Result<Option<Accelerators>, Failure> {
 
 fn ports(given: &[String]) -> Result<Option<Ports>, Failure> {
     let pair = |text: &String| match text.split_once('=') {
-        None => Ok((text.clone(), 1)),
+        None => Ok((text.clone(), PortCount::Any(1))),
         Some((label, count)) => {
             let count = count.parse().map_err(|_| Failure::usage(format!("--port {text}: `{count}` is not a number")))?;
-            Ok((label.to_owned(), count))
+            Ok((label.to_owned(), PortCount::Any(count)))
         }
     };
-    let counts = given.iter().map(pair).collect::<Result<BTreeMap<String, u32>, Failure>>()?;
+    let counts = given.iter().map(pair).collect::<Result<BTreeMap<String, PortCount>, Failure>>()?;
     Ok((!counts.is_empty()).then_some(Ports::Counts(counts)))
 }
 

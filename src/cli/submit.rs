@@ -102,7 +102,7 @@ fn show_plan(context: &Context, planned: &Value) -> Result<Exit, Failure> {
 fn plan_text(plan: &Plan, width: Option<usize>) -> String {
     let mut table = Table::new(["ROLE", "TASKS", "EACH", "PORTS", "COMMAND"]);
     for role in &plan.roles {
-        let ports: Vec<String> = role.ports.iter().map(|(label, count)| format!("{label}×{count}")).collect();
+        let ports: Vec<String> = role.ports.iter().map(|(label, plan)| format!("{label}×{plan}")).collect();
         let ports = if ports.is_empty() { "-".into() } else { ports.join(" ") };
         table.row([
             role.name.as_str().into(),

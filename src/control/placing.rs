@@ -162,8 +162,8 @@ async fn new_run(control: &Control, job: &Job, assignment: Assignment, taken: &m
     let devices = taken.give_devices(control, &assignment).ok_or_else(|| format!("waits for devices on {node_name}"))?;
     let role = job.plan.role(&assignment.role).ok_or_else(|| format!("has no role {}", assignment.role))?;
     let mut ports = BTreeMap::new();
-    for (label, count) in &role.ports {
-        let free = control.engine.free_ports(node_name, *count as usize, &taken.ports).await;
+    for (label, wanted) in &role.ports {
+        let free = control.engine.free_ports(node_name, *wanted, &taken.ports).await;
         let free = free.map_err(|error| format!("waits for ports on {node_name}: {error}"))?;
         taken.ports.extend(&free);
         ports.insert(label.clone(), free);

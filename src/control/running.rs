@@ -12,6 +12,7 @@ use model::{
     reconcile::{Action, Wanted, decide},
     rendezvous::{self, Place},
     task::{Cause, Ending, Whose},
+    template,
 };
 
 use super::{Control, now_ms, readable, take_report};
@@ -203,7 +204,7 @@ pub fn order(job: &Job, gang: &[Run], run: &Run) -> Option<RunOrder> {
     Some(RunOrder {
         run: run.run.clone(),
         node: run.node.clone(),
-        command: role.command.clone(),
+        command: role.command.iter().map(|word| template::with_secrets(word, |name| job.plan.secrets.get(name).cloned())).collect(),
         env,
         code: job.plan.code.clone(),
         input: job.plan.input.clone(),

@@ -9,6 +9,7 @@ use std::{
 use model::{
     ids::{NodeName, RunKey},
     job::JobState,
+    plan::PortPlan,
     reconcile::{Phase, Seen},
 };
 
@@ -30,7 +31,7 @@ impl Engine for Puppet {
     fn nodes(&self) -> Answer<'_, Vec<Node>> {
         Box::pin(ready(Ok(Vec::new())))
     }
-    fn free_ports<'a>(&'a self, _: &'a NodeName, _: usize, _: &'a [u16]) -> Answer<'a, Vec<u16>> {
+    fn free_ports<'a>(&'a self, _: &'a NodeName, _: PortPlan, _: &'a [u16]) -> Answer<'a, Vec<u16>> {
         Box::pin(ready(Err(EngineError::Away("only 2 of 5 ports are free".into()))))
     }
     fn start<'a>(&'a self, _: Start<'a>) -> Answer<'a, ()> {
@@ -113,7 +114,7 @@ async fn a_job_that_was_out_of_sight_when_the_server_died_is_seen_again_by_the_n
 async fn a_job_whose_ports_cannot_be_had_says_so_and_holds_nobody_up() {
     let place = Place::new();
     let (control, _engine) = control(&place);
-    for (number, ports) in [(1, BTreeMap::from([("http".to_owned(), 5)])), (2, BTreeMap::new())] {
+    for (number, ports) in [(1, BTreeMap::from([("http".to_owned(), PortPlan { count: 5, from: None })])), (2, BTreeMap::new())] {
         let mut new = new_job(number, "digits");
         new.plan.roles = vec![role("worker", 1)];
         new.plan.roles[0].ports = ports;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::Context;
-use model::{ids::NodeName, ids::RunKey, reconcile::Seen};
+use model::{ids::NodeName, ids::RunKey, plan::PortPlan, reconcile::Seen};
 use nix::sys::resource::{Resource, getrlimit};
 
 use super::{Answer, Engine, EngineError, Node, Start};
@@ -144,8 +144,8 @@ impl Engine for LocalEngine {
         Box::pin(std::future::ready(Ok(self.house.nodes())))
     }
 
-    fn free_ports<'a>(&'a self, node: &'a NodeName, count: usize, taken: &'a [u16]) -> Answer<'a, Vec<u16>> {
-        Box::pin(std::future::ready(self.house.free_ports(node, count, taken)))
+    fn free_ports<'a>(&'a self, node: &'a NodeName, wanted: PortPlan, taken: &'a [u16]) -> Answer<'a, Vec<u16>> {
+        Box::pin(std::future::ready(self.house.free_ports(node, wanted, taken)))
     }
 
     fn start<'a>(&'a self, start: Start<'a>) -> Answer<'a, ()> {

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, future::Future, pin::Pin};
 
-use model::{ids::NodeName, ids::RunKey, order::RunOrder, reconcile::Seen, resources::Resources};
+use model::{ids::NodeName, ids::RunKey, order::RunOrder, plan::PortPlan, reconcile::Seen, resources::Resources};
 
 pub mod contract;
 pub mod local;
@@ -22,7 +22,7 @@ pub trait Engine: Send + Sync {
     /// What this engine owns, whether or not it is in use.
     fn nodes(&self) -> Answer<'_, Vec<Node>>;
     /// Ports on a node that nobody listens on and that are not in `taken`.
-    fn free_ports<'a>(&'a self, node: &'a NodeName, count: usize, taken: &'a [u16]) -> Answer<'a, Vec<u16>>;
+    fn free_ports<'a>(&'a self, node: &'a NodeName, wanted: PortPlan, taken: &'a [u16]) -> Answer<'a, Vec<u16>>;
     /// Starts one run. `Ok` means accepted, not running.
     fn start<'a>(&'a self, start: Start<'a>) -> Answer<'a, ()>;
     /// Asks politely, then after the order's grace does not ask. A run that is gone is a success.

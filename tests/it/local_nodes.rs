@@ -132,14 +132,14 @@ async fn ports_are_free_on_their_own_node_and_not_given_twice() {
     let home = tempfile::tempdir().unwrap();
     let engine = engine(home.path(), 2);
     let (first, second) = ("node-1".parse().unwrap(), "node-2".parse().unwrap());
-    let given = engine.free_ports(&first, 3, &[]).await.unwrap();
+    let given = engine.free_ports(&first, any(3), &[]).await.unwrap();
     let _listener = TcpListener::bind(("127.0.0.1", given[2] + 1)).ok();
-    let more = engine.free_ports(&first, 3, &[given[2] + 2]).await.unwrap();
+    let more = engine.free_ports(&first, any(3), &[given[2] + 2]).await.unwrap();
     assert!(more.iter().all(|port| !given.contains(port) && ![given[2] + 1, given[2] + 2].contains(port)), "{given:?} {more:?}");
-    assert_eq!(engine.free_ports(&second, 2, &[]).await.unwrap().len(), 2);
-    let too_many = engine.free_ports(&first, 20_000, &[]).await.unwrap_err().to_string();
+    assert_eq!(engine.free_ports(&second, any(2), &[]).await.unwrap().len(), 2);
+    let too_many = engine.free_ports(&first, any(20_000), &[]).await.unwrap_err().to_string();
     assert!(too_many.starts_with("only ") && too_many.ends_with("between 20000 and 29999 are free on 127.0.0.1"), "{too_many}");
-    assert!(matches!(engine.free_ports(&"nowhere".parse().unwrap(), 1, &[]).await, Err(EngineError::Never(_))));
+    assert!(matches!(engine.free_ports(&"nowhere".parse().unwrap(), any(1), &[]).await, Err(EngineError::Never(_))));
 }
 
 #[test]
@@ -185,4 +185,8 @@ async fn a_run_that_cannot_be_looked_at_is_taken_for_alive_and_hides_no_other() 
     fs::remove_dir(dir.exit()).unwrap();
     engine.stop(&broken.run).await.unwrap();
     assert!(matches!(until_phase(&engine, &broken, |it| *it != Phase::Alive).await, Phase::Ended(_)));
+}
+
+fn any(count: u32) -> model::plan::PortPlan {
+    model::plan::PortPlan { count, from: None }
 }

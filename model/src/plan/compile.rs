@@ -1,13 +1,17 @@
 //! Spec → plan. Every default is filled in here, every string is parsed here, and every problem is
 //! collected before giving up: a person fixing a file should need one round trip.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{HouseRules, Plan, RolePlan, role};
+use indexmap::IndexMap;
+
+use super::{HouseRules, Plan, Retries, RolePlan, role};
 use crate::{
+    framework::{Framework, FrameworkName},
     ids::{BadName, JobName, RoleName},
     resources::{parse_duration_ms, show_duration_ms},
-    spec::{JobSpec, Problem, join, shown},
+    spec::{self, Convention, JobSpec, Param, Problem, RetriesWord, join, shown},
+    template::{self, Tag},
 };
 
 pub(crate) const DESCRIPTION_CHARACTERS_MAX: usize = 4096;
@@ -37,6 +41,8 @@ impl Compile<'_> {
 pub fn compile(spec: &JobSpec, house: &HouseRules) -> Result<Plan, Vec<Problem>> {
     let mut c = Compile { house, problems: Vec::new() };
     let name = job_name(&mut c, &spec.name);
+    check_params(&mut c, &spec.params);
+    check_secrets(&mut c, &spec.secrets);
     let roles = roles(&mut c, spec);
     let plan = Plan {
         // Any name will do where the plan is thrown away because of it.
@@ -44,9 +50,15 @@ pub fn compile(spec: &JobSpec, house: &HouseRules) -> Result<Plan, Vec<Problem>>
         description: description(&mut c, spec.description.as_deref().unwrap_or_default()),
         tags: tags(&mut c, &spec.tags),
         priority: spec.priority.unwrap_or(0),
-        retries: retries(&mut c, spec.retries.unwrap_or(0)),
+        retries: retries(&mut c, spec.retries),
+        gang: spec.gang.unwrap_or(true),
         max_duration_ms: spec.max_duration.as_deref().map(|text| duration_ms(&mut c, "max_duration", text)),
         stop_grace_ms: spec.stop_grace.as_deref().map_or(house.stop_grace_ms_default, |text| duration_ms(&mut c, "stop_grace", text)),
+        keep_failed_ms: spec.keep_failed.as_deref().map(|text| duration_ms(&mut c, "keep_failed", text)),
+        framework: spec.framework.as_deref().and_then(|text| framework(&mut c, text)),
+        params: spec.params.clone(),
+        secrets: spec.secrets.clone(),
+        conventions: conventions(spec.conventions.as_deref(), &roles),
         code: directory(&mut c, "code", spec.code.as_deref()),
         input: directory(&mut c, "input", spec.input.as_deref()),
         roles,
@@ -71,10 +83,10 @@ fn roles(c: &mut Compile<'_>, spec: &JobSpec) -> Vec<RolePlan> {
         let bad = |bad| c.tell(&path, format!("the role's name {} {bad}", shown(name)), "write a name such as worker or ps");
         let parsed = RoleName::parse(name).map_err(bad);
         check_env(c, &join(&path, "env"), &role.env);
-        let plan = role::compile(c, &path, role);
+        let plan = role::compile(c, &path, role, spec);
         let Ok(name) = parsed else { continue };
         let served = name.as_str() == "ps" && role.completion.min_succeeded.is_none() && spec.roles.len() > 1;
-        plans.push(plan.named(name, !served, &spec.env));
+        plans.push(plan.named(name, role.completion.wait.unwrap_or(!served), &spec.env));
     }
     check_total(c, &plans);
     plans
@@ -128,12 +140,79 @@ fn check_tag(c: &mut Compile<'_>, path: &str, tag: &str) {
     }
 }
 
-fn retries(c: &mut Compile<'_>, retries: u32) -> u32 {
+fn retries(c: &mut Compile<'_>, given: Option<spec::Retries>) -> Retries {
     let most = c.house.retries_max;
-    if retries > most {
-        c.tell("retries", format!("is {retries}; the most is {most}"), format!("write a number from 0 to {most}"));
+    match given {
+        None => Retries::UpTo(0),
+        Some(spec::Retries::Word(RetriesWord::Always)) => Retries::Always,
+        Some(spec::Retries::Word(RetriesWord::Forever)) => Retries::Forever,
+        Some(spec::Retries::Count(count)) => Retries::UpTo(limited_retries(c, "retries", count, most)),
     }
-    retries
+}
+
+pub(super) fn limited_retries(c: &mut Compile<'_>, path: &str, count: u32, most: u32) -> u32 {
+    if count > most {
+        c.tell(path, format!("is {count}; the most is {most}"), format!("write a number from 0 to {most}"));
+    }
+    count
+}
+
+fn framework(c: &mut Compile<'_>, text: &str) -> Option<Framework> {
+    let names = FrameworkName::ALL.map(FrameworkName::text).join(", ");
+    let bad = |bad| {
+        c.tell("framework", format!("{} {bad}", shown(text)), format!("write one of {names}, with or without a version: pytorch@2.9"))
+    };
+    text.parse().map_err(bad).ok()
+}
+
+/// A task that is alone has no peers to be told about. OpenPAI's variables are for OpenPAI's job files.
+fn conventions(given: Option<&[Convention]>, roles: &[RolePlan]) -> BTreeSet<Convention> {
+    let several = roles.iter().map(|role| u64::from(role.tasks)).sum::<u64>() > 1;
+    match given {
+        Some(given) => given.iter().copied().collect(),
+        None if several => Convention::ALL.into_iter().filter(|it| !matches!(it, Convention::PaiV1 | Convention::PaiV2)).collect(),
+        None => BTreeSet::new(),
+    }
+}
+
+fn check_params(c: &mut Compile<'_>, params: &IndexMap<String, Param>) {
+    for (name, value) in params {
+        let path = join("params", name);
+        check_template_name(c, &path, name, "a parameter");
+        check_word(c, &path, &value.to_string(), 0);
+    }
+}
+
+fn check_secrets(c: &mut Compile<'_>, secrets: &BTreeMap<String, String>) {
+    for (name, value) in secrets {
+        let path = join("secrets", name);
+        check_template_name(c, &path, name, "a secret");
+        if value.contains('\0') {
+            c.tell(&path, "has a NUL character, which no program can be given", "remove it");
+        }
+    }
+}
+
+fn check_template_name(c: &mut Compile<'_>, path: &str, name: &str, what: &str) {
+    if !template::is_name(name) {
+        let hint = "use letters, digits, `_`, `.` and `-`, and begin with a letter or `_`";
+        c.tell(path, format!("{} is not a name for {what}", shown(name)), hint);
+    }
+}
+
+/// One word of a command with its parameters put in.
+pub(super) fn filled(c: &mut Compile<'_>, path: &str, word: &str, spec: &JobSpec) -> String {
+    for tag in template::tags(word) {
+        let (kind, name, known) = match tag {
+            Tag::Param(name) => ("params", name, spec.params.contains_key(name)),
+            Tag::Secret(name) => ("secrets", name, spec.secrets.contains_key(name)),
+        };
+        if !known {
+            let hint = format!("add `{name}` under `{kind}`, or write `\\{{{{` for the letters themselves");
+            c.tell(path, format!("says `{{{{ {kind}.{name} }}}}`, and the job has no such name under `{kind}`"), hint);
+        }
+    }
+    template::with_params(word, |name| spec.params.get(name).map(Param::to_string))
 }
 
 fn duration_ms(c: &mut Compile<'_>, path: &str, text: &str) -> u64 {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::{
-    CompletionPlan, RolePlan,
-    compile::{Compile, check_word},
+    CompletionPlan, PortPlan, RolePlan,
+    compile::{Compile, check_word, filled, limited_retries},
 };
 use crate::{
     ids::RoleName,
     resources::{ANY_ACCELERATOR, Bytes, MIB, Resources, parse_bytes},
-    spec::{Accelerators, Command, Completion, Ports, RoleSpec, Size, Threshold, ThresholdWord, join, shown},
+    spec::{Accelerators, Command, Completion, JobSpec, PortCount, Ports, RoleSpec, Size, Threshold, ThresholdWord, join, shown},
 };
 
 pub(crate) const CPUS_MAX: f64 = 100_000.0;
@@ -23,9 +23,11 @@ const LABEL_CHARACTERS_MAX: usize = 64;
 pub(super) struct Unnamed {
     tasks: u32,
     command: Vec<String>,
+    image: Option<String>,
+    task_retries: u32,
     resources: Resources,
     shared_memory_bytes: u64,
-    ports: BTreeMap<String, u32>,
+    ports: BTreeMap<String, PortPlan>,
     env: BTreeMap<String, String>,
     min_failed: Option<u32>,
     min_succeeded: Option<u32>,
@@ -40,6 +42,8 @@ impl Unnamed {
             name,
             tasks: self.tasks,
             command: self.command,
+            image: self.image,
+            task_retries: self.task_retries,
             resources: self.resources,
             shared_memory_bytes: self.shared_memory_bytes,
             ports: self.ports,
@@ -49,15 +53,17 @@ impl Unnamed {
     }
 }
 
-pub(super) fn compile(c: &mut Compile<'_>, path: &str, role: &RoleSpec) -> Unnamed {
+pub(super) fn compile(c: &mut Compile<'_>, path: &str, role: &RoleSpec, job: &JobSpec) -> Unnamed {
     let (tasks, counted) = tasks(c, &join(path, "tasks"), role.tasks);
     let (min_failed, min_succeeded) = completion(c, &join(path, "completion"), &role.completion, counted);
     let at = |key: &str| join(path, key);
-    let command = command(c, &at("command"), &role.command);
+    let command = command(c, &at("command"), &role.command).iter().map(|word| filled(c, &at("command"), word, job)).collect();
     let cpus_milli = role.cpus.map_or(c.house.cpus_milli_default, |cpus| cpus_milli(c, &at("cpus"), cpus));
     Unnamed {
         tasks,
         command,
+        image: role.image.clone().or_else(|| job.image.clone()),
+        task_retries: role.retries.map_or(0, |retries| task_retries(c, &at("retries"), retries, job)),
         resources: Resources {
             cpus_milli,
             memory_bytes: memory(c, &at("memory"), role.memory.as_ref(), cpus_milli),
@@ -99,6 +105,14 @@ fn command(c: &mut Compile<'_>, path: &str, command: &Command) -> Vec<String> {
         }
     }
     Vec::new()
+}
+
+fn task_retries(c: &mut Compile<'_>, path: &str, retries: u32, job: &JobSpec) -> u32 {
+    if retries > 0 && job.gang.unwrap_or(true) {
+        let hint = "write `gang: false` for the job, or give the job `retries`";
+        c.tell(path, "is for a job whose tasks stand alone; here all tasks start again together", hint);
+    }
+    limited_retries(c, path, retries, c.house.retries_max)
 }
 
 fn cpus_milli(c: &mut Compile<'_>, path: &str, cpus: f64) -> u64 {
@@ -166,48 +180,60 @@ fn check_label(c: &mut Compile<'_>, path: &str, label: &str, what: &str) {
     }
 }
 
-fn ports(c: &mut Compile<'_>, path: &str, ports: &Ports) -> BTreeMap<String, u32> {
+fn ports(c: &mut Compile<'_>, path: &str, ports: &Ports) -> BTreeMap<String, PortPlan> {
     let most = c.house.ports_max;
-    let counts = match ports {
+    let plans = match ports {
         Ports::Labels(labels) => one_for_each(c, path, labels),
         Ports::Counts(counts) => counted(c, path, counts),
     };
-    let total: u64 = counts.values().copied().map(u64::from).sum();
-    if total > u64::from(most) && counts.values().all(|count| *count <= most) {
+    let total: u64 = plans.values().map(|plan| u64::from(plan.count)).sum();
+    if total > u64::from(most) && plans.values().all(|plan| plan.count <= most) {
         c.tell(path, format!("has {total} ports together; the most is {most} for each task"), "ask for fewer ports");
     }
-    check_variables(c, path, &counts);
-    counts
+    check_variables(c, path, &plans);
+    plans
 }
 
-fn one_for_each(c: &mut Compile<'_>, path: &str, labels: &[String]) -> BTreeMap<String, u32> {
-    let mut counts = BTreeMap::new();
+fn one_for_each(c: &mut Compile<'_>, path: &str, labels: &[String]) -> BTreeMap<String, PortPlan> {
+    let mut plans = BTreeMap::new();
     for (index, label) in labels.iter().enumerate() {
         let path = format!("{path}[{index}]");
         check_label(c, &path, label, "a port");
-        if counts.insert(label.clone(), 1).is_some() {
+        if plans.insert(label.clone(), PortPlan { count: 1, from: None }).is_some() {
             c.tell(&path, format!("{} is there twice", shown(label)), format!("write `{{{label}: 2}}` for two ports of that label"));
         }
     }
-    counts
+    plans
 }
 
-fn counted(c: &mut Compile<'_>, path: &str, counts: &BTreeMap<String, u32>) -> BTreeMap<String, u32> {
-    let most = c.house.ports_max;
+fn counted(c: &mut Compile<'_>, path: &str, counts: &BTreeMap<String, PortCount>) -> BTreeMap<String, PortPlan> {
+    let mut plans = BTreeMap::new();
     for (label, count) in counts {
         let path = join(path, label);
         check_label(c, &path, label, "a port");
-        if !(1..=most).contains(count) {
-            c.tell(&path, format!("is {count}; a label has 1 to {most} ports"), format!("write a number from 1 to {most}"));
-        }
+        plans.insert(label.clone(), port_plan(c, &path, count));
     }
-    counts.clone()
+    plans
+}
+
+fn port_plan(c: &mut Compile<'_>, path: &str, count: &PortCount) -> PortPlan {
+    let most = c.house.ports_max;
+    let plan = match count {
+        PortCount::Any(count) => PortPlan { count: *count, from: None },
+        PortCount::Fixed(fixed) => PortPlan { count: fixed.count.unwrap_or(1), from: Some(fixed.from) },
+    };
+    if !(1..=most).contains(&plan.count) {
+        c.tell(path, format!("is {}; a label has 1 to {most} ports", plan.count), format!("write a number from 1 to {most}"));
+    } else if let Some(from) = plan.from.filter(|from| *from == 0 || u32::from(*from) + plan.count > 65_536) {
+        c.tell(path, format!("asks for {} ports from {from}; there are 1 to 65535", plan.count), "begin lower, or ask for fewer");
+    }
+    plan
 }
 
 /// Tasks find their ports in variables named after the labels, so two labels must not share a name.
-fn check_variables(c: &mut Compile<'_>, path: &str, counts: &BTreeMap<String, u32>) {
+fn check_variables(c: &mut Compile<'_>, path: &str, plans: &BTreeMap<String, PortPlan>) {
     let mut taken: BTreeMap<String, &str> = BTreeMap::new();
-    for label in counts.keys() {
+    for label in plans.keys() {
         let variable = crate::rendezvous::variable_name(label);
         if let Some(other) = taken.insert(variable.clone(), label) {
             let message = format!("{} and {} would both be TRAINMASTER_PORTS_{variable} to the task", shown(other), shown(label));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{CompletionPlan, Plan, RolePlan};
+use super::{CompletionPlan, Plan, PortPlan, Retries, RolePlan};
 use crate::{
     resources::{Bytes, show_duration_ms},
     spec::harmless,
@@ -31,6 +31,13 @@ impl Plan {
         facts.push(("retries", self.retries.to_string()));
         facts.push(("max duration", self.max_duration_ms.map_or("none".into(), show_duration_ms)));
         facts.push(("stop grace", show_duration_ms(self.stop_grace_ms)));
+        if !self.gang {
+            facts.push(("gang", "no: tasks start as they fit".into()));
+        }
+        facts.extend(self.keep_failed_ms.map(|ms| ("keep failed", show_duration_ms(ms))));
+        facts.extend(self.framework.as_ref().map(|it| ("framework", it.to_string())));
+        facts.extend(self.params.iter().map(|(name, value)| ("param", format!("{name}={}", harmless(&value.to_string())))));
+        facts.extend(self.secrets.keys().map(|name| ("secret", name.clone())));
         facts.extend(self.code.as_ref().map(|path| ("/code", path.clone())));
         facts.extend(self.input.as_ref().map(|path| ("/input", path.clone())));
         facts
@@ -42,13 +49,36 @@ impl fmt::Display for RolePlan {
         let shared = Bytes(self.shared_memory_bytes);
         writeln!(f, "  {}: {} × ({}, {shared} shared memory)", self.name, self.tasks, self.resources)?;
         writeln!(f, "    command     {}", command(&self.command))?;
-        for (label, count) in &self.ports {
-            writeln!(f, "    ports       {label} × {count}")?;
+        if let Some(image) = &self.image {
+            writeln!(f, "    image       {}", harmless(image))?;
+        }
+        if self.task_retries > 0 {
+            writeln!(f, "    retries     {} for each task", self.task_retries)?;
+        }
+        for (label, plan) in &self.ports {
+            writeln!(f, "    ports       {label} × {plan}")?;
         }
         for (name, value) in &self.env {
             writeln!(f, "    env         {name}={}", harmless(value))?;
         }
         writeln!(f, "    completion  {}", self.completion)
+    }
+}
+
+impl fmt::Display for PortPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.count)?;
+        self.from.map_or(Ok(()), |from| write!(f, " from {from}"))
+    }
+}
+
+impl fmt::Display for Retries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Retries::UpTo(count) => write!(f, "{count}"),
+            Retries::Always => write!(f, "always"),
+            Retries::Forever => write!(f, "forever"),
+        }
     }
 }
 

@@ -60,15 +60,6 @@ fn every_default_is_filled_in_and_every_string_is_read() {
       stop grace    1m 30s
       /code         /home/ann/digits
       /input        /data/digits
-      ps: 1 × (1 CPU, 1GiB, 1 × any, 64MiB shared memory)
-        command     python3 'ps server.py' 5 true 'it'\''s'
-        ports       grpc × 1
-        env         BATCH=64
-        env         DEBUG=true
-        env         EMPTY=
-        env         SHARED=job
-        env         VERSION=1.10
-        completion  fails with 1 failed task; the job does not wait for it
       worker: 2 × (0.5 CPU, 1.5GiB, 2 × A100, 128MiB shared memory)
         command     /bin/sh -c 'python3 train.py --lr $LR'
         ports       grpc × 2
@@ -80,6 +71,15 @@ fn every_default_is_filled_in_and_every_string_is_read() {
         env         SHARED=role
         env         VERSION=1.10
         completion  fails with 2 failed tasks; succeeds with 1 succeeded task
+      ps: 1 × (1 CPU, 1GiB, 1 × any, 64MiB shared memory)
+        command     python3 'ps server.py' 5 true 'it'\''s'
+        ports       grpc × 1
+        env         BATCH=64
+        env         DEBUG=true
+        env         EMPTY=
+        env         SHARED=job
+        env         VERSION=1.10
+        completion  fails with 1 failed task; the job does not wait for it
     "#);
 }
 

@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use indexmap::IndexMap;
+
 use super::{
-    Accelerators, Command, Completion, JobSpec, Ports, Problem, RoleSpec, Size, Threshold, ThresholdWord, in_order,
+    Accelerators, Command, Completion, Convention, FixedPorts, JobSpec, Param, PortCount, Ports, Problem, Retries, RetriesWord, RoleSpec,
+    Size, Threshold, ThresholdWord, in_order,
     walk::{Elsewhere, Field, Keys, Places, Walk, is_null, scalar, whole_number},
 };
 use crate::located::{self, Kind, Node, Place, Value};
@@ -50,7 +53,23 @@ const OF_A_ROLE: Elsewhere = Elsewhere {
     place: "in a role, such as `worker` under `roles`",
 };
 const OF_THE_JOB: Elsewhere = Elsewhere {
-    keys: &["name", "description", "tags", "priority", "retries", "max_duration", "stop_grace", "code", "input", "roles"],
+    keys: &[
+        "name",
+        "description",
+        "tags",
+        "priority",
+        "gang",
+        "max_duration",
+        "stop_grace",
+        "keep_failed",
+        "framework",
+        "params",
+        "secrets",
+        "conventions",
+        "code",
+        "input",
+        "roles",
+    ],
     place: "at the top of the file, for the whole job",
 };
 const OF_NOTHING_ELSE: Elsewhere = Elsewhere { keys: &[], place: "" };
@@ -69,9 +88,18 @@ fn job(walk: &mut Walk, root: &Node) -> Option<JobSpec> {
         description: walk.optional(keys, "description").and_then(|it| walk.text(&it, TEXT_HINT)),
         tags: walk.optional(keys, "tags").map(|it| texts(walk, &it, "write `[first, second]`")).unwrap_or_default(),
         priority: walk.optional(keys, "priority").and_then(|it| priority(walk, &it)),
-        retries: walk.optional(keys, "retries").and_then(|it| count(walk, &it, 0)),
+        retries: walk.optional(keys, "retries").and_then(|it| retries(walk, &it)),
+        gang: walk.optional(keys, "gang").and_then(|it| truth(walk, &it)),
         max_duration: walk.optional(keys, "max_duration").and_then(|it| duration(walk, &it)),
         stop_grace: walk.optional(keys, "stop_grace").and_then(|it| duration(walk, &it)),
+        keep_failed: walk.optional(keys, "keep_failed").and_then(|it| duration(walk, &it)),
+        framework: walk
+            .optional(keys, "framework")
+            .and_then(|it| walk.text(&it, "write a framework such as `tensorflow` or `pytorch@2.9`")),
+        image: walk.optional(keys, "image").and_then(|it| walk.text(&it, TEXT_HINT)),
+        params: walk.optional(keys, "params").map(|it| params(walk, &it)).unwrap_or_default(),
+        secrets: walk.optional(keys, "secrets").map(|it| env(walk, &it)).unwrap_or_default(),
+        conventions: walk.optional(keys, "conventions").map(|it| conventions(walk, &it)),
         code: walk.optional(keys, "code").and_then(|it| walk.text(&it, DIRECTORY_HINT)),
         input: walk.optional(keys, "input").and_then(|it| walk.text(&it, DIRECTORY_HINT)),
         env: walk.optional(keys, "env").map(|it| env(walk, &it)).unwrap_or_default(),
@@ -81,9 +109,9 @@ fn job(walk: &mut Walk, root: &Node) -> Option<JobSpec> {
     Some(spec)
 }
 
-fn roles(walk: &mut Walk, keys: &mut Keys<'_>) -> BTreeMap<String, RoleSpec> {
+fn roles(walk: &mut Walk, keys: &mut Keys<'_>) -> IndexMap<String, RoleSpec> {
     let hint = "write `worker:` and under it at least `command: …`";
-    let Some(field) = walk.required(keys, "roles", hint) else { return BTreeMap::new() };
+    let Some(field) = walk.required(keys, "roles", hint) else { return IndexMap::new() };
     let named = walk.open_map(&field, hint);
     named.into_iter().map(|(name, field, place)| (name.to_owned(), role(walk, &field, place))).collect()
 }
@@ -99,6 +127,8 @@ fn role(walk: &mut Walk, field: &Field<'_>, place: Place) -> RoleSpec {
     let spec = RoleSpec {
         tasks: walk.optional(keys, "tasks").and_then(|it| count(walk, &it, 1)),
         command: command(walk, keys),
+        image: walk.optional(keys, "image").and_then(|it| walk.text(&it, TEXT_HINT)),
+        retries: walk.optional(keys, "retries").and_then(|it| count(walk, &it, 0)),
         cpus: walk.optional(keys, "cpus").and_then(|it| number(walk, &it)),
         memory: walk.optional(keys, "memory").and_then(|it| size(walk, &it)),
         shared_memory: walk.optional(keys, "shared_memory").and_then(|it| size(walk, &it)),
@@ -139,6 +169,56 @@ fn env(walk: &mut Walk, field: &Field<'_>) -> BTreeMap<String, String> {
 /// The plan tells a number below `least`; here it is only said what to write.
 fn count(walk: &mut Walk, field: &Field<'_>, least: u32) -> Option<u32> {
     walk.whole(field, &format!("a whole number, {least} or more"), "write a number such as 2")
+}
+
+fn truth(walk: &mut Walk, field: &Field<'_>) -> Option<bool> {
+    if let Some((_, Kind::Bool(value))) = scalar(field.node) {
+        return Some(value);
+    }
+    walk.wrong(field, "true or false", "write true or false, without quotes");
+    None
+}
+
+fn retries(walk: &mut Walk, field: &Field<'_>) -> Option<Retries> {
+    match scalar(field.node) {
+        Some((scalar, Kind::Text)) if scalar.text == "always" => Some(Retries::Word(RetriesWord::Always)),
+        Some((scalar, Kind::Text)) if scalar.text == "forever" => Some(Retries::Word(RetriesWord::Forever)),
+        Some((_, Kind::Text | Kind::Int(_) | Kind::Float(_) | Kind::Bool(_) | Kind::Null)) | None => {
+            walk.whole(field, "a whole number, 0 or more, `always` or `forever`", "write a number such as 2").map(Retries::Count)
+        }
+    }
+}
+
+fn params(walk: &mut Walk, field: &Field<'_>) -> IndexMap<String, Param> {
+    let named = walk.open_map(field, "write `NAME: value` pairs");
+    named.into_iter().filter_map(|(name, field, _)| Some((name.to_owned(), param(walk, &field)?))).collect()
+}
+
+fn param(walk: &mut Walk, field: &Field<'_>) -> Option<Param> {
+    match scalar(field.node) {
+        Some((_, Kind::Bool(value))) => Some(Param::Truth(value)),
+        Some((scalar, Kind::Int(value))) => Some(i64::try_from(value).map_or_else(|_| Param::Text(scalar.text.clone()), Param::Whole)),
+        Some((_, Kind::Float(value))) if value.is_finite() => Some(Param::Number(value)),
+        Some((scalar, Kind::Text | Kind::Float(_))) => Some(Param::Text(scalar.text.clone())),
+        Some((_, Kind::Null)) | None => {
+            walk.wrong(field, "a number, true or false, or text", "write one value, in quotes if it is more than a word");
+            None
+        }
+    }
+}
+
+fn conventions(walk: &mut Walk, field: &Field<'_>) -> Vec<Convention> {
+    let names = Convention::ALL.map(Convention::text).join(", ");
+    let items = walk.list(field, "write `[tf_config, torch]`, or `[]` for none").unwrap_or_default();
+    let mut known = Vec::new();
+    for item in items {
+        let Some(text) = walk.text(&item, "write a name such as tf_config") else { continue };
+        match Convention::from_text(&text) {
+            Some(it) => known.push(it),
+            None => walk.tell(&item, format!("{} is not a convention", super::shown(&text)), &format!("there are {names}")),
+        }
+    }
+    known
 }
 
 fn priority(walk: &mut Walk, field: &Field<'_>) -> Option<i32> {
@@ -199,7 +279,12 @@ fn accelerators(walk: &mut Walk, field: &Field<'_>) -> Option<Accelerators> {
 fn ports(walk: &mut Walk, field: &Field<'_>) -> Option<Ports> {
     const HINT: &str = "write labels such as `[grpc]`, or how many by label such as `{grpc: 2}`";
     match &field.node.value {
-        Value::Map(_) => Some(Ports::Counts(counts(walk, field, 1, HINT))),
+        Value::Map(_) => {
+            let named = walk.open_map(field, HINT);
+            Some(Ports::Counts(
+                named.into_iter().filter_map(|(name, it, place)| Some((name.to_owned(), port_count(walk, &it, place)?))).collect(),
+            ))
+        }
         Value::List(_) => Some(Ports::Labels(texts(walk, field, HINT))),
         Value::Scalar(_) | Value::Refused => {
             walk.wrong(field, "a list or a map", HINT);
@@ -208,13 +293,29 @@ fn ports(walk: &mut Walk, field: &Field<'_>) -> Option<Ports> {
     }
 }
 
+fn port_count(walk: &mut Walk, field: &Field<'_>, place: Place) -> Option<PortCount> {
+    if !matches!(field.node.value, Value::Map(_)) {
+        return count(walk, field, 1).map(PortCount::Any);
+    }
+    let keys = &mut walk.keys(field, place, "write `{from: 8000, count: 2}`")?;
+    let from = walk.required(keys, "from", "write the first port, such as `from: 8000`");
+    let from = from.and_then(|it| walk.whole(&it, "a port from 1 to 65535", "write a number such as 8000"));
+    let count = walk.optional(keys, "count").and_then(|it| count(walk, &it, 1));
+    walk.no_more(keys, &OF_NOTHING_ELSE);
+    Some(PortCount::Fixed(FixedPorts { from: from?, count }))
+}
+
 fn completion(walk: &mut Walk, keys: &mut Keys<'_>) -> Completion {
     let Some((field, place)) = walk.as_written(keys, "completion").filter(|(field, _)| !is_null(field.node)) else {
         return Completion::default();
     };
     let Some(mut keys) = walk.keys(&field, place, "write `min_failed: 1` under it") else { return Completion::default() };
     let keys = &mut keys;
-    let read = Completion { min_failed: threshold(walk, keys, "min_failed"), min_succeeded: threshold(walk, keys, "min_succeeded") };
+    let read = Completion {
+        min_failed: threshold(walk, keys, "min_failed"),
+        min_succeeded: threshold(walk, keys, "min_succeeded"),
+        wait: walk.optional(keys, "wait").and_then(|it| truth(walk, &it)),
+    };
     walk.no_more(keys, &OF_NOTHING_ELSE);
     read
 }

@@ -2,13 +2,16 @@
 
 use schemars::{Schema, SchemaGenerator, json_schema};
 
-use super::{JobSpec, RoleSpec};
+use super::{Convention, JobSpec, RoleSpec};
 use crate::{
+    framework::Framework,
     ids::{JobName, RoleName},
     plan::{ACCELERATORS_MAX, CPUS_MAX, DESCRIPTION_CHARACTERS_MAX, DURATION_MS_MAX, MEMORY_BYTES_MAX, TAG_CHARACTERS_MAX, TAGS_MAX},
 };
 
 const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
+/// What a template can name.
+const PARAM: &str = "^[A-Za-z_][A-Za-z0-9_.-]*$";
 const LABEL: &str = "^[A-Za-z0-9._~-]{1,64}$";
 const SIZE: &str = "^\\s*[0-9]*\\.?[0-9]*\\s*([bB]|[kKmMgGtT]([iI]?[bB]?)?)?\\s*$";
 const DURATION: &str = "^\\s*([0-9]+|([0-9]+(ms|s|m|h|d))+)\\s*$";
@@ -60,6 +63,27 @@ pub(super) fn env(_: &mut SchemaGenerator) -> Schema {
     })
 }
 
+pub(super) fn retries(_: &mut SchemaGenerator) -> Schema {
+    let count = json_schema!({ "type": ["integer", "null"], "minimum": 0, "maximum": u32::MAX });
+    json_schema!({ "anyOf": [count, { "enum": ["always", "forever"] }] })
+}
+
+pub(super) fn framework(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["string", "null"], "pattern": Framework::PATTERN, "examples": ["tensorflow", "keras", "pytorch@2.9", "jax", "python"] })
+}
+
+pub(super) fn params(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["object", "null"], "propertyNames": { "pattern": PARAM }, "additionalProperties": word() })
+}
+
+pub(super) fn secrets(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["object", "null"], "propertyNames": { "pattern": PARAM }, "additionalProperties": word() })
+}
+
+pub(super) fn conventions(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": ["array", "null"], "items": { "enum": Convention::ALL.map(Convention::text) } })
+}
+
 pub(super) fn roles(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
@@ -88,15 +112,23 @@ pub(super) fn size(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn accelerators(_: &mut SchemaGenerator) -> Schema {
-    counts_or(json_schema!({ "type": "integer", "minimum": 0, "maximum": ACCELERATORS_MAX }), 0)
+    let number = json_schema!({ "type": "integer", "minimum": 0, "maximum": u32::MAX });
+    counts_or(json_schema!({ "type": "integer", "minimum": 0, "maximum": ACCELERATORS_MAX }), number)
 }
 
 pub(super) fn ports(_: &mut SchemaGenerator) -> Schema {
-    counts_or(json_schema!({ "type": "array", "items": { "type": "string", "pattern": LABEL }, "uniqueItems": true }), 1)
+    let labels = json_schema!({ "type": "array", "items": { "type": "string", "pattern": LABEL }, "uniqueItems": true });
+    let number = json_schema!({ "type": "integer", "minimum": 1, "maximum": u32::MAX });
+    let fixed = json_schema!({
+        "type": "object",
+        "properties": { "from": { "type": "integer", "minimum": 1, "maximum": u16::MAX }, "count": number },
+        "required": ["from"],
+        "additionalProperties": false,
+    });
+    counts_or(labels, json_schema!({ "anyOf": [number, fixed] }))
 }
 
-fn counts_or(other: Schema, least: u32) -> Schema {
-    let count = json_schema!({ "type": "integer", "minimum": least, "maximum": u32::MAX });
+fn counts_or(other: Schema, count: Schema) -> Schema {
     let counts = json_schema!({ "type": "object", "propertyNames": { "pattern": LABEL }, "additionalProperties": count });
     json_schema!({ "anyOf": [other, counts, { "type": "null" }] })
 }

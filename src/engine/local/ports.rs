@@ -2,7 +2,7 @@
 
 use std::{net::TcpListener, sync::atomic::Ordering};
 
-use model::ids::NodeName;
+use model::{ids::NodeName, plan::PortPlan};
 
 use super::House;
 use crate::engine::EngineError;
@@ -10,8 +10,11 @@ use crate::engine::EngineError;
 impl House {
     /// Every answer begins where the last one ended: a port that was just given out, and is not yet
     /// listened on, is not given out again soon.
-    pub fn free_ports(&self, node: &NodeName, count: usize, taken: &[u16]) -> Result<Vec<u16>, EngineError> {
-        let address = self.node(node)?.address.as_str();
+    pub fn free_ports(&self, node: &NodeName, wanted: PortPlan, taken: &[u16]) -> Result<Vec<u16>, EngineError> {
+        let (address, count) = (self.node(node)?.address.as_str(), wanted.count as usize);
+        if let Some(from) = wanted.from {
+            return certain_ports(address, from, count, taken);
+        }
         let range = &self.config.ports;
         let width = usize::from(range.end().saturating_sub(*range.start())) + 1;
         let first = self.next_port.load(Ordering::Relaxed);
@@ -35,5 +38,14 @@ impl House {
             range.start(),
             range.end()
         )))
+    }
+}
+
+/// These and no others.
+fn certain_ports(address: &str, from: u16, count: usize, taken: &[u16]) -> Result<Vec<u16>, EngineError> {
+    let ports: Vec<u16> = (from..=u16::MAX).take(count).collect();
+    match ports.iter().find(|port| taken.contains(port) || TcpListener::bind((address, **port)).is_err()) {
+        Some(port) => Err(EngineError::Away(format!("port {port} is not free on {address}, and only that one will do"))),
+        None => Ok(ports),
     }
 }

@@ -1,0 +1,130 @@
+//! `{{ params.lr }}` and `{{ secrets.key }}` in commands. Nothing else with braces is touched, so shell,
+//! Jinja and Go templates pass through; `\{{ params.lr }}` stands for the letters themselves.
+
+/// What a tag asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tag<'a> {
+    Param(&'a str),
+    Secret(&'a str),
+}
+
+enum Piece<'a> {
+    Plain(&'a str),
+    /// The letters of a tag that was written with a `\` before it.
+    Escaped(&'a str),
+    Tag(Tag<'a>, &'a str),
+}
+
+/// Every tag of the text, in order.
+pub fn tags(text: &str) -> Vec<Tag<'_>> {
+    let tag = |piece| if let Piece::Tag(tag, _) = piece { Some(tag) } else { None };
+    pieces(text).into_iter().filter_map(tag).collect()
+}
+
+/// Puts parameters in and leaves secrets for [`with_secrets`]; a parameter whose value looks like a tag stays what it is.
+pub fn with_params(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let filled = |piece: Piece<'_>| match piece {
+        Piece::Plain(plain) => plain.to_owned(),
+        Piece::Escaped(tag) => format!("\\{tag}"),
+        Piece::Tag(Tag::Param(name), written) => value(name).map_or_else(|| written.to_owned(), |value| escaped(&value)),
+        Piece::Tag(Tag::Secret(_), written) => written.to_owned(),
+    };
+    pieces(text).into_iter().map(filled).collect()
+}
+
+/// The last step before a program sees the text.
+pub fn with_secrets(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let filled = |piece: Piece<'_>| match piece {
+        Piece::Plain(text) | Piece::Escaped(text) | Piece::Tag(Tag::Param(_), text) => text.to_owned(),
+        Piece::Tag(Tag::Secret(name), written) => value(name).unwrap_or_else(|| written.to_owned()),
+    };
+    pieces(text).into_iter().map(filled).collect()
+}
+
+/// The text so that it comes out as it is.
+pub fn escaped(text: &str) -> String {
+    let kept = |piece: Piece<'_>| match piece {
+        Piece::Plain(plain) => plain.to_owned(),
+        // Twice: once for the tag, and once for the `\` that would be taken away.
+        Piece::Escaped(tag) => format!("\\\\{tag}"),
+        Piece::Tag(_, written) => format!("\\{written}"),
+    };
+    pieces(text).into_iter().map(kept).collect()
+}
+
+fn pieces(text: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let (mut rest, mut from) = (text, 0);
+    while let Some(at) = rest[from..].find("{{").map(|at| at + from) {
+        let Some((tag, length)) = tag_at(&rest[at..]) else {
+            from = at + 1;
+            continue;
+        };
+        let written = &rest[at..at + length];
+        let backslash = rest[..at].ends_with('\\');
+        let plain = if backslash { &rest[..at - 1] } else { &rest[..at] };
+        pieces.push(Piece::Plain(plain));
+        pieces.push(if backslash { Piece::Escaped(written) } else { Piece::Tag(tag, written) });
+        (rest, from) = (&rest[at + length..], 0);
+    }
+    pieces.push(Piece::Plain(rest));
+    pieces
+}
+
+/// The tag that the text begins with, and its length in bytes.
+fn tag_at(text: &str) -> Option<(Tag<'_>, usize)> {
+    let inside = text.strip_prefix("{{")?;
+    let end = inside.find("}}")?;
+    let (kind, name) = inside[..end].trim_matches(' ').split_once('.')?;
+    let tag = match kind {
+        "params" => Tag::Param(name),
+        "secrets" => Tag::Secret(name),
+        _ => return None,
+    };
+    is_name(name).then_some((tag, end + 4))
+}
+
+/// What a parameter or secret may be called.
+pub fn is_name(text: &str) -> bool {
+    let head = |it: char| it.is_ascii_alphabetic() || it == '_';
+    text.starts_with(head) && text.chars().all(|it| head(it) || it.is_ascii_digit() || it == '.' || it == '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn filled(text: &str) -> String {
+        let value = |name: &str| match name {
+            "lr" => Some("0.1".to_owned()),
+            "sly" => Some("{{ secrets.key }}".to_owned()),
+            _ => None,
+        };
+        let planned = with_params(text, value);
+        with_secrets(&planned, |name| (name == "key").then(|| "s3cret".to_owned()))
+    }
+
+    #[test]
+    fn tags_are_filled_and_all_else_is_left_alone() {
+        assert_eq!(filled("train --lr={{ params.lr }} {{params.lr}}"), "train --lr=0.1 0.1");
+        assert_eq!(filled("login {{ secrets.key }}"), "login s3cret");
+        assert_eq!(filled(r"echo \{{ params.lr }} \{{ x }}"), r"echo {{ params.lr }} \{{ x }}");
+        assert_eq!(
+            filled("docker -f '{{.Names}}' ${{x}} {{ lr }} {{ params.none }} {{{ params.lr }}"),
+            "docker -f '{{.Names}}' ${{x}} {{ lr }} {{ params.none }} {0.1"
+        );
+    }
+
+    #[test]
+    fn a_value_that_looks_like_a_tag_is_only_a_value() {
+        assert_eq!(filled("x {{ params.sly }}"), "x {{ secrets.key }}");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_escaped_comes_out_as_it_was(text in r"([a-z\\ {}]|\{\{ params\.lr \}\}|\{\{secrets\.key\}\})*") {
+            prop_assert_eq!(filled(&escaped(&text)), text);
+        }
+    }
+}
