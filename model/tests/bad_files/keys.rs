@@ -90,7 +90,9 @@ fn keys_that_are_not_there_twice_there_or_misspelt() {
         ),
         (
             role("retries: 3"),
-            &["line 5, column 14: roles.worker.retries: is for a job whose tasks stand alone; here all tasks start again together (write `gang: false` for the job, or give the job `retries`)"],
+            &[
+                "line 5, column 14: roles.worker.retries: is for a job whose tasks stand alone; here all tasks start again together (write `gang: false` for the job, or give the job `retries`)",
+            ],
         ),
         (
             role("completion:\n  minFailed: 1\n  max_failed: 1"),
