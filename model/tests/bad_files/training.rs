@@ -52,7 +52,7 @@ fn parameters_and_secrets_that_cannot_be_put_in() {
                 "line 3, column 22: roles.w.command: says `{{ secrets.key }}`, and the job has no such name under `secrets` (add `key` under `secrets`, or write `\\{{` for the letters themselves)",
             ],
         ),
-        (job("secrets: {key: }"), &["line 2, column 16: secrets.key: must be text, not nothing (write \"\" for an empty value)"]),
+        (job("secrets: {key: }"), &["line 2, column 14: secrets.key: must be text, not nothing (write \"\" for an empty value)"]),
     ]);
 }
 
