@@ -10,6 +10,7 @@ use crate::{
 };
 
 mod note;
+mod openpai_common;
 
 pub use note::{Fate, Note, Notes};
 
