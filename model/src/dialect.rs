@@ -1,6 +1,8 @@
 //! Other people's job files: recognised by what is in them, and turned into our spec with a note on
 //! every field, so that nothing is dropped without a word. A new dialect is one new file and one line in [`DIALECTS`].
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -81,7 +83,7 @@ pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Transl
         Err(found) => return Err(in_order([problems, found].concat())),
     };
     let notes = notes.in_order();
-    let plan = compile(&spec, house).map_err(|problems| in_order(problems.into_iter().map(|it| as_in_the_file(it, &notes)).collect()))?;
+    let plan = compile(&spec, house).map_err(|problems| as_in_the_file(problems, &notes))?;
     Ok(Translation { spec, plan, report: Report { dialect: dialect.name.into(), notes } })
 }
 
@@ -89,7 +91,8 @@ pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Transl
 fn recognise(text: &str) -> Result<Option<(&'static Dialect, Node, Vec<Problem>)>, Vec<Problem>> {
     let loose = loose_json::loosened(text);
     let Parsed { root, problems } = located::parse(&loose.text);
-    let problems = in_order([loose.problems, problems].concat());
+    // Where quotes or a comment were left open, whatever else is found follows from that.
+    let problems = if loose.problems.is_empty() { problems } else { loose.problems };
     match root {
         Some(root) => Ok(DIALECTS.iter().find(|dialect| (dialect.recognises)(&root)).map(|dialect| (dialect, root, problems))),
         // Our own files have no comments with `//`; about those the strict reader would tell the wrong thing.
@@ -99,11 +102,14 @@ fn recognise(text: &str) -> Result<Option<(&'static Dialect, Node, Vec<Problem>)
 }
 
 /// The plan speaks of our spec. The notes know which field of the file went there.
-fn as_in_the_file(problem: Problem, notes: &[Note]) -> Problem {
-    let from = |path: &str| notes.iter().find(|note| note.became() == Some(path));
-    let found = outward(&problem.path).find_map(from);
-    match found {
-        Some(note) => Problem { path: note.path.clone(), line: note.line, column: note.column, ..problem },
-        None => problem,
-    }
+fn as_in_the_file(problems: Vec<Problem>, notes: &[Note]) -> Vec<Problem> {
+    let fields: BTreeMap<&str, &Note> = notes.iter().rev().filter_map(|note| Some((note.became()?, note))).collect();
+    let placed = |problem: Problem| {
+        let field = outward(&problem.path).find_map(|path| fields.get(path));
+        match field {
+            Some(note) => Problem { path: note.path.clone(), line: note.line, column: note.column, ..problem },
+            None => problem,
+        }
+    };
+    in_order(problems.into_iter().map(placed).collect())
 }

@@ -66,11 +66,10 @@ fn job(r: &mut Reader, source: &Source<'_>) -> Option<JobSpec> {
     extras(r, keys);
     let shared = roles::Shared { gpu_type: gpu_type.as_deref(), first_line: dirs.code.as_deref().and_then(dirs::code_by_its_name) };
     let mut roles = roles::roles(r, keys, &shared);
-    if let Some(field) = kill_all {
-        kill_all::apply(r, &field, &mut roles);
-    }
+    let kill_all = kill_all.and_then(|field| kill_all::apply(r, &field, &mut roles));
     r.walk.no_more(keys, &OF_A_ROLE);
     let mut env = dirs.env;
+    env.extend(kill_all.map(|number| ("PAI_KILL_ALL_ON_COMPLETED_TASK_NUM".into(), number.to_string())));
     env.extend(envs.env);
     let mut spec = JobSpec {
         name,
@@ -176,11 +175,7 @@ pub(super) fn retries(r: &mut Reader, field: &Field<'_>) -> Option<Retries> {
 
 fn extras(r: &mut Reader, keys: &mut Keys<'_>) {
     let Some(field) = r.field(keys, "extras") else { return };
-    let named = r.walk.open_map(&field, "write a map, or remove it");
-    if named.is_empty() && matches!(field.node.value, Value::Map(_)) {
-        r.kept(&field, "empty, which is the same as not written");
-    }
-    for (name, field, _) in named {
+    for (name, field, _) in r.map(&field, "write a map, or remove it") {
         if name.contains(|c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_') {
             r.ignored(&field, "it was for plugins of OpenPAI's pages, and nothing here reads it; remove it");
         } else {

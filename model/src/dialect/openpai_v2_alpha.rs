@@ -115,7 +115,7 @@ fn obsolete(r: &mut Reader, keys: &mut Keys<'_>) {
 fn parameters(r: &mut Reader, keys: &mut Keys<'_>) -> indexmap::IndexMap<String, Param> {
     let mut params = indexmap::IndexMap::new();
     let Some(field) = r.field(keys, "parameters").filter(|field| !is_null(field.node)) else { return params };
-    for (name, field, _) in r.walk.open_map(&field, "write `NAME: value` pairs") {
+    for (name, field, _) in r.map(&field, "write `NAME: value` pairs") {
         match param(&field).filter(|_| template::is_name(name)) {
             Some(param) => {
                 r.kept(&field, format!("{}; put in where the file says `$${name}$$`", join("params", name)));

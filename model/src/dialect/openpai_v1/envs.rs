@@ -21,7 +21,7 @@ const DEBUG_KEPT: &str = "7d";
 pub(super) fn envs(r: &mut Reader, keys: &mut Keys<'_>) -> Envs {
     let mut envs = Envs::default();
     let Some(field) = r.field(keys, "jobEnvs") else { return envs };
-    for (name, field, _) in r.walk.open_map(&field, "write {\"NAME\": \"value\"}") {
+    for (name, field, _) in r.map(&field, "write {\"NAME\": \"value\"}") {
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if !name.contains(word) {
             r.walk.tell(&field, format!("unknown key {}", shown(name)), "a variable's name has letters, digits and _");

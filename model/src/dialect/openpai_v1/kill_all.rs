@@ -5,9 +5,9 @@ use crate::spec::{Field, Threshold, ThresholdWord};
 
 const SINCE: &str = "OpenPAI has ignored it since version 0.8";
 
-/// Counted over all roles there, and by role here; the note says where that makes a difference.
-pub(super) fn apply(r: &mut Reader, field: &Field<'_>, roles: &mut [Role]) {
-    let Some(number) = r.whole(field, i64::MIN..=i64::MAX) else { return };
+/// Counted over all roles there, and by role here; the note says where that makes a difference. The answer is the number.
+pub(super) fn apply(r: &mut Reader, field: &Field<'_>, roles: &mut [Role]) -> Option<i64> {
+    let number = r.whole(field, i64::MIN..=i64::MAX)?;
     let total: i64 = roles.iter().map(tasks).sum();
     if roles.iter().any(|role| role.decides) {
         r.ignored(field, format!("{SINCE}, and minFailedTaskCount and minSucceededTaskCount say when this job ends; remove it"));
@@ -20,7 +20,8 @@ pub(super) fn apply(r: &mut Reader, field: &Field<'_>, roles: &mut [Role]) {
         r.kept(field, "the job ends when all its tasks have");
     } else if number == 1 || roles.len() == 1 {
         set(roles, number);
-        r.kept(field, format!("roles.*.completion.min_succeeded; the job succeeds when {number} of its tasks have"));
+        let reason = format!("roles.*.completion.min_succeeded; the job succeeds when this many of its tasks have: {number}");
+        r.kept(field, reason);
     } else {
         set(roles, number);
         let reason = format!(
@@ -28,6 +29,7 @@ pub(super) fn apply(r: &mut Reader, field: &Field<'_>, roles: &mut [Role]) {
         );
         r.changed(field, reason);
     }
+    Some(number)
 }
 
 fn tasks(role: &Role) -> i64 {

@@ -15,14 +15,15 @@ pub(super) fn ports(r: &mut Reader, field: Option<&Field<'_>>, path: &str) -> Po
     if let Some(field) = field {
         let items = r.walk.list(field, "write a list: [{\"label\": \"grpc\", \"beginAt\": 0, \"portNumber\": 1}]").unwrap_or_default();
         r.kept(field, path);
-        let mut before: BTreeMap<String, Field<'_>> = BTreeMap::new();
-        for item in items {
-            let Some((label, count)) = port(r, &item, path) else { continue };
-            // OpenPAI kept ports by label, so the last one counted.
-            if let Some(earlier) = before.insert(label.clone(), item) {
-                r.ignored(&earlier, "there is another entry with the same label further on, and the last one counts; remove one of them");
+        // OpenPAI kept ports by label, so the last one of a label counted.
+        for item in items.into_iter().rev() {
+            let Some((label, count)) = port(r, &item) else { continue };
+            if counts.contains_key(&label) {
+                r.ignored(&item, "there is another entry with the same label further on, and the last one counts; remove one of them");
+            } else {
+                r.kept(&item, join(path, &label));
+                counts.insert(label, count);
             }
-            counts.insert(label, count);
         }
     }
     for label in ALWAYS {
@@ -31,7 +32,7 @@ pub(super) fn ports(r: &mut Reader, field: Option<&Field<'_>>, path: &str) -> Po
     Ports::Counts(counts)
 }
 
-fn port(r: &mut Reader, item: &Field<'_>, path: &str) -> Option<(String, PortCount)> {
+fn port(r: &mut Reader, item: &Field<'_>) -> Option<(String, PortCount)> {
     let keys = &mut r.walk.keys(item, item.node.place, "write {\"label\": \"grpc\", \"portNumber\": 1}")?;
     let label = r.walk.required(keys, "label", "give the port a label, such as \"grpc\"");
     let label = label.and_then(|it| r.name(&it, "._~"));
@@ -39,7 +40,6 @@ fn port(r: &mut Reader, item: &Field<'_>, path: &str) -> Option<(String, PortCou
     let count = r.field(keys, "portNumber").and_then(|it| r.whole(&it, 1..=65_535)).unwrap_or(1) as u32;
     r.walk.no_more(keys, &OF_NOTHING_ELSE);
     let label = label?;
-    r.kept(item, join(path, &label));
     let count = if begin == 0 { PortCount::Any(count) } else { PortCount::Fixed(FixedPorts { from: begin, count: Some(count) }) };
     Some((label, count))
 }

@@ -4,9 +4,11 @@ use std::ops::RangeInclusive;
 
 use crate::{
     dialect::Notes,
-    located::{Kind, Node},
+    located::{Kind, Node, Place, Scalar, Value},
     spec::{Field, Keys, Problem, Walk, in_order, scalar, shown, whole_number},
 };
+
+pub(crate) const NOTHING: &str = "empty, which is the same as not written";
 
 /// What was read so far: what is wrong, and what became of the rest.
 #[derive(Default)]
@@ -45,23 +47,28 @@ impl Reader {
         let field = self.field(keys, key)?;
         let text = self.walk.text(&field, "write a text in quotes, or remove the key")?;
         if text.is_empty() {
-            self.kept(&field, "empty, which is the same as not written");
+            self.kept(&field, NOTHING);
             return None;
         }
         Some((field, text))
     }
 
+    /// The entries of a map whose keys a person chooses. An empty one is noted itself, for it has no entry to be noted.
+    pub fn map<'a>(&mut self, field: &Field<'a>, hint: &str) -> Vec<(&'a str, Field<'a>, Place)> {
+        let entries = self.walk.open_map(field, hint);
+        if entries.is_empty() && matches!(field.node.value, Value::Map(_)) {
+            self.kept(field, NOTHING);
+        }
+        entries
+    }
+
     pub fn whole(&mut self, field: &Field<'_>, range: RangeInclusive<i64>) -> Option<i64> {
-        let (least, most) = (*range.start(), *range.end());
         let number = number(field.node).and_then(|number| i64::try_from(number).ok()).filter(|number| range.contains(number));
         if number.is_none() {
-            let must_be = if most == i64::MAX {
-                format!("a whole number, {least} or more")
-            } else {
-                format!("a whole number from {least} to {most}")
-            };
-            let hint = if least <= 1 { "write a number such as 1".into() } else { format!("write a number such as {least}") };
-            self.walk.wrong(field, &must_be, &hint);
+            let text = matches!(scalar(field.node), Some((_, Kind::Text)));
+            let hint =
+                if text { "write a number, without a unit".into() } else { format!("write a number such as {}", (*range.start()).max(1)) };
+            self.walk.wrong(field, &in_words(&range), &hint);
         }
         number
     }
@@ -80,13 +87,22 @@ impl Reader {
     }
 }
 
+/// Ends that only stand for the size of a number are of no use to people.
+fn in_words(range: &RangeInclusive<i64>) -> String {
+    match (*range.start(), *range.end()) {
+        (i64::MIN, _) => "a whole number".into(),
+        (least, most) if most >= i64::from(u32::MAX) => format!("a whole number, {least} or more"),
+        (least, most) => format!("a whole number from {least} to {most}"),
+    }
+}
+
 /// A whole number, also one in quotes.
-pub(crate) fn number(node: &Node) -> Option<i128> {
+fn number(node: &Node) -> Option<i128> {
     let (scalar, kind) = scalar(node)?;
     match kind {
         Kind::Int(_) | Kind::Float(_) => whole_number(kind),
         Kind::Text => {
-            let bare = crate::located::Scalar { text: scalar.text.trim().to_owned(), plain: true };
+            let bare = Scalar { text: scalar.text.trim().to_owned(), plain: true };
             whole_number(bare.kind())
         }
         Kind::Null | Kind::Bool(_) => None,

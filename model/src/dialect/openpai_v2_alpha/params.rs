@@ -1,5 +1,7 @@
 //! `$$name$$` anywhere in the file, but not in `prerequisites`: replaced from the nearest `parameters` around it.
 
+use std::collections::BTreeMap;
+
 use crate::{
     dialect::openpai_common::js_number,
     located::{Entry, Kind, NODES_MAX, Node, Place, Scalar, TEXT_BYTES_MAX, Value},
@@ -8,11 +10,13 @@ use crate::{
 
 /// References can multiply a text; this much of it is more than anyone means.
 const NEW_BYTES_MAX: usize = TEXT_BYTES_MAX;
+/// Parameters are looked at twice, and so are those inside of them: what is nested deep enough would keep us for years.
+const VISITS_MAX: usize = 8 * NODES_MAX;
 
 /// The whole file with every reference replaced, or where it grew beyond all bounds.
 pub(super) fn filled(root: &Node) -> Result<Node, Problem> {
-    let mut filling = Filling { bytes_left: NEW_BYTES_MAX, nodes_left: NODES_MAX, too_much: None };
-    let root = filling.node(root, &[]);
+    let mut filling = Filling { bytes_left: NEW_BYTES_MAX, nodes_left: NODES_MAX, visits_left: VISITS_MAX, too_much: None };
+    let root = filling.node(root, Nearest { entries: &[], positions: &BTreeMap::new() });
     match filling.too_much {
         None => Ok(root),
         Some(place) => Err(Problem::new("parameters", format!("make more than {NEW_BYTES_MAX} bytes or {NODES_MAX} values of the file"))
@@ -21,63 +25,98 @@ pub(super) fn filled(root: &Node) -> Result<Node, Problem> {
     }
 }
 
+/// The parameters that count in a part of the file.
+#[derive(Clone, Copy)]
+struct Nearest<'a> {
+    entries: &'a [Entry],
+    positions: &'a BTreeMap<&'a str, usize>,
+}
+
+impl<'a> Nearest<'a> {
+    fn value(self, name: &str) -> Option<&'a Node> {
+        self.positions.get(name).and_then(|at| self.entries.get(*at)).map(|entry| &entry.value)
+    }
+}
+
+/// The first name that a text refers to.
+pub(super) fn reference(text: &str) -> Option<&str> {
+    let name = |piece| if let Piece::Reference(name) = piece { Some(name) } else { None };
+    pieces(text).into_iter().find_map(name)
+}
+
 struct Filling {
     bytes_left: usize,
     nodes_left: usize,
+    visits_left: usize,
     too_much: Option<Place>,
 }
 
 impl Filling {
-    fn node(&mut self, node: &Node, around: &[Entry]) -> Node {
+    fn node(&mut self, node: &Node, nearest: Nearest<'_>) -> Node {
+        match self.visits_left.checked_sub(1) {
+            Some(left) => self.visits_left = left,
+            None => self.too_much = self.too_much.or(Some(node.place)),
+        }
+        if self.too_much.is_some() {
+            return node.clone();
+        }
         let value = match &node.value {
-            Value::Scalar(scalar) => self.scalar(scalar, node.place, around),
-            Value::List(items) => Value::List(items.iter().map(|item| self.node(item, around)).collect()),
-            Value::Map(entries) => Value::Map(self.map(entries, around)),
+            Value::Scalar(scalar) => self.scalar(scalar, node.place, nearest),
+            Value::List(items) => Value::List(items.iter().map(|item| self.node(item, nearest)).collect()),
+            Value::Map(entries) => Value::Map(self.map(entries, nearest)),
             Value::Refused => Value::Refused,
         };
         Node { place: node.place, value }
     }
 
-    fn map(&mut self, entries: &[Entry], around: &[Entry]) -> Vec<Entry> {
-        let own = entries.iter().find(|entry| entry.key == "parameters").and_then(|entry| match &entry.value.value {
-            Value::Map(parameters) => Some(self.parameters(parameters, around)),
+    fn map(&mut self, entries: &[Entry], around: Nearest<'_>) -> Vec<Entry> {
+        let given = entries.iter().find(|entry| entry.key == "parameters").and_then(|entry| match &entry.value.value {
+            Value::Map(parameters) => Some(parameters),
             Value::Scalar(_) | Value::List(_) | Value::Refused => None,
         });
-        let nearest = own.as_deref().unwrap_or(around);
-        let filled = |entry: &Entry| match (&own, entry.key.as_str()) {
-            (Some(own), "parameters") => Node { place: entry.value.place, value: Value::Map(own.clone()) },
-            (_, "prerequisites") => entry.value.clone(),
-            (Some(_) | None, _) => self.node(&entry.value, nearest),
+        let Some(given) = given else {
+            return entries.iter().map(|entry| self.entry(entry, around)).collect();
         };
-        let values: Vec<Node> = entries.iter().map(filled).collect();
-        let with = |(entry, value): (&Entry, Node)| Entry { key: entry.key.clone(), key_place: entry.key_place, value };
-        entries.iter().zip(values).map(with).collect()
+        let positions = given.iter().enumerate().map(|(at, entry)| (entry.key.as_str(), at)).collect();
+        let own = self.parameters(given, &positions, around);
+        let nearest = Nearest { entries: &own, positions: &positions };
+        let filled = |entry: &Entry| match entry.key.as_str() {
+            "parameters" => with(entry, Node { place: entry.value.place, value: Value::Map(own.clone()) }),
+            _ => self.entry(entry, nearest),
+        };
+        entries.iter().map(filled).collect()
+    }
+
+    fn entry(&mut self, entry: &Entry, nearest: Nearest<'_>) -> Entry {
+        match entry.key.as_str() {
+            "prerequisites" => entry.clone(),
+            _ => with(entry, self.node(&entry.value, nearest)),
+        }
     }
 
     /// Parameters may speak of those around them, and then of each other, one after the other.
-    fn parameters(&mut self, parameters: &[Entry], around: &[Entry]) -> Vec<Entry> {
-        let mut own = parameters.to_vec();
+    fn parameters(&mut self, given: &[Entry], positions: &BTreeMap<&str, usize>, around: Nearest<'_>) -> Vec<Entry> {
+        let mut own = given.to_vec();
         for index in 0..own.len() {
-            let value = if around.is_empty() { self.node(&own[index].value, &own) } else { self.node(&own[index].value, around) };
-            own[index].value = value;
+            let nearest = if around.entries.is_empty() { Nearest { entries: &own, positions } } else { around };
+            own[index].value = self.node(&own[index].value, nearest);
         }
         for index in 0..own.len() {
-            own[index].value = self.node(&own[index].value, &own);
+            own[index].value = self.node(&own[index].value, Nearest { entries: &own, positions });
         }
         own
     }
 
-    fn scalar(&mut self, scalar: &Scalar, place: Place, around: &[Entry]) -> Value {
+    fn scalar(&mut self, scalar: &Scalar, place: Place, nearest: Nearest<'_>) -> Value {
         let unchanged = || Value::Scalar(scalar.clone());
-        let value = |name: &str| around.iter().find(|entry| entry.key == name).map(|entry| &entry.value);
-        if let Some(whole) = only_reference(&scalar.text).and_then(value) {
+        if let Some(whole) = only_reference(&scalar.text).and_then(|name| nearest.value(name)) {
             return if self.afford(whole, place) { whole.value.clone() } else { unchanged() };
         }
         let mut new = String::new();
         let mut changed = false;
         for piece in pieces(&scalar.text) {
             match piece {
-                Piece::Reference(name) => match value(name).and_then(printed) {
+                Piece::Reference(name) => match nearest.value(name).and_then(printed) {
                     Some(text) => {
                         changed = true;
                         new.push_str(&text);
@@ -108,6 +147,10 @@ impl Filling {
         (self.nodes_left, self.bytes_left) = (self.nodes_left - nodes, self.bytes_left - bytes);
         true
     }
+}
+
+fn with(entry: &Entry, value: Node) -> Entry {
+    Entry { key: entry.key.clone(), key_place: entry.key_place, value }
 }
 
 fn size(node: &Node) -> (usize, usize) {
@@ -226,5 +269,8 @@ mod tests {
         );
         let list = format!("parameters: {{a: [{}]}}\nx: [{}]", "1, ".repeat(500), "$$a$$, ".repeat(500));
         assert!(told(&list).contains("make more than"), "{}", told(&list));
+        let deep =
+            format!("{}a: $$a$${}", "{parameters: ".repeat(30).replace("{parameters: ", "{x: 1, parameters: ") + "{", "}".repeat(31));
+        assert!(told(&deep).contains("make more than"), "{}", told(&deep));
     }
 }

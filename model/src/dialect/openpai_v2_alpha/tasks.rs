@@ -1,12 +1,12 @@
 //! `tasks[]` → roles.
 
 use super::{
-    downloads,
+    downloads, params,
     prerequisites::{Kind, Prerequisite, for_people},
 };
 use crate::{
     dialect::openpai_v1::{
-        reader::Reader,
+        reader::{NOTHING, Reader},
         roles::{self, Numbers, Role, by_bash},
     },
     located::Value,
@@ -101,19 +101,28 @@ fn for_each<'a>(r: &mut Reader, field: &Field<'a>) -> Option<Numbers<'a>> {
 fn fetched(r: &mut Reader, keys: &mut Keys<'_>, kind: Kind, shared: &Shared<'_>) -> Vec<String> {
     let Some(field) = r.field(keys, kind.text()) else { return Vec::new() };
     let hint = format!("name a prerequisite of type {}", kind.text());
-    let Some(name) = r.walk.word(&field, &hint).filter(|name| !name.is_empty()) else { return Vec::new() };
+    let Some(name) = r.walk.word(&field, &hint) else { return Vec::new() };
+    if name.is_empty() {
+        r.kept(&field, NOTHING);
+        return Vec::new();
+    }
     let Some(found) = shared.prerequisites.iter().rev().find(|it| it.kind == kind && it.name == name) else {
         r.walk.tell(&field, format!("there is no prerequisite of type {} called {}", kind.text(), shown(&name)), &hint);
         return Vec::new();
     };
-    r.kept(&field, "fetched by the first steps of the command");
-    downloads::steps(&found.name, &found.uri)
+    let steps = downloads::steps(&found.name, &found.uri);
+    if steps.is_empty() {
+        r.ignored(&field, "its address is not one of the web, so nothing is fetched; copy it to a directory and write `code` or `input` in the converted file");
+    } else {
+        r.kept(&field, "fetched by the first steps of the command");
+    }
+    steps
 }
 
 /// They were put in already.
 fn parameters(r: &mut Reader, keys: &mut Keys<'_>) {
     let Some(field) = r.field(keys, "parameters").filter(|field| !is_null(field.node)) else { return };
-    for (_, field, _) in r.walk.open_map(&field, "write `NAME: value` pairs") {
+    for (_, field, _) in r.map(&field, "write `NAME: value` pairs") {
         r.kept(&field, "put in where this task says `$$NAME$$`");
     }
 }
@@ -126,7 +135,10 @@ fn command(r: &mut Reader, keys: &mut Keys<'_>, mut steps: Vec<String>, path: &s
     if own.iter().all(|line| line.trim().is_empty()) && own.len() == items.len() {
         r.walk.tell(&field, "is empty, so there is nothing to run".into(), HINT);
     }
-    r.kept(&field, path);
+    match own.iter().find_map(|line| params::reference(line)) {
+        None => r.kept(&field, path),
+        Some(left) => r.changed(&field, format!("{path}; `$${left}$$` stays as it is, for the nearest `parameters` have no such name")),
+    }
     // A line break before the `;` would be an error to the shell.
     steps.extend(own.iter().map(|line| line.trim_end().to_owned()));
     Some(by_bash(None, &steps.join(";")))
