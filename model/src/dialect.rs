@@ -11,6 +11,7 @@ use crate::{
 
 mod note;
 mod openpai_common;
+mod openpai_v2;
 
 pub use note::{Fate, Note, Notes};
 
@@ -42,7 +43,7 @@ pub struct Given {
     pub user: Option<String>,
 }
 
-const DIALECTS: [Dialect; 0] = [];
+const DIALECTS: [Dialect; 1] = [openpai_v2::DIALECT];
 
 /// A job file of any dialect, ready to be submitted.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +79,7 @@ pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Transl
 }
 
 fn recognise(text: &str) -> Option<(&'static Dialect, Node)> {
-    let root = located::parse(text).root?;
+    let root = located::parse_lenient(text).root?;
     let dialect = DIALECTS.iter().find(|dialect| (dialect.recognises)(&root))?;
     Some((dialect, root))
 }
