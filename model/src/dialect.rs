@@ -15,6 +15,7 @@ mod loose_json;
 mod note;
 mod openpai_common;
 mod openpai_v1;
+mod openpai_v2;
 mod openpai_v2_alpha;
 
 pub use note::{Fate, Note, Notes};
@@ -47,7 +48,7 @@ pub struct Given {
     pub user: Option<String>,
 }
 
-const DIALECTS: [Dialect; 2] = [openpai_v2_alpha::DIALECT, openpai_v1::DIALECT];
+const DIALECTS: [Dialect; 3] = [openpai_v2::DIALECT, openpai_v2_alpha::DIALECT, openpai_v1::DIALECT];
 
 /// A job file of any dialect, ready to be submitted.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +91,7 @@ pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Transl
 /// Whose file it is, with what is wrong with it as YAML or JSON. An error if it is no dialect's, and would be JSON but for one slip.
 fn recognise(text: &str) -> Result<Option<(&'static Dialect, Node, Vec<Problem>)>, Vec<Problem>> {
     let loose = loose_json::loosened(text);
-    let Parsed { root, problems } = located::parse(&loose.text);
+    let Parsed { root, problems } = located::parse_lenient(&loose.text);
     // Where quotes or a comment were left open, whatever else is found follows from that.
     let problems = if loose.problems.is_empty() { problems } else { loose.problems };
     match root {

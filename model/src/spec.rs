@@ -16,6 +16,7 @@ pub(crate) use problem::{harmless, in_order, join, shown};
 pub use read::read;
 pub(crate) use read::read_all;
 pub use schema::schema;
+pub(crate) use suggest::nearest;
 pub use walk::Places;
 pub(crate) use walk::{Elsewhere, Field, Keys, Walk, is_null, outward, scalar, whole_number};
 
