@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    located::{self, Node},
+    located::{self, Node, Place},
     plan::{HouseRules, Plan, compile},
-    spec::{JobSpec, Problem},
+    spec::{self, JobSpec, Problem},
 };
 
 mod note;
@@ -63,17 +63,61 @@ impl Report {
     pub fn ignored(&self) -> impl Iterator<Item = &Note> {
         self.notes.iter().filter(|note| note.fate == Fate::Ignored)
     }
+
+    pub fn count(&self, fate: Fate) -> usize {
+        self.notes.iter().filter(|note| note.fate == fate).count()
+    }
+
+    /// Where in the file the part of our spec at `path` came from, or the nearest thing around it.
+    pub fn place_of(&self, path: &str) -> Option<Place> {
+        let came_from = |path: &str| self.notes.iter().find(|note| note.became(path));
+        let inward = spec::outward(path).filter(|path| !path.is_empty());
+        inward.into_iter().find_map(came_from).map(|note| Place { line: note.line, column: note.column })
+    }
+
+    fn place(&self, problem: Problem) -> Problem {
+        match self.place_of(&problem.path) {
+            Some(place) if problem.line == 0 => problem.at(place),
+            Some(_) | None => problem,
+        }
+    }
 }
 
-/// Reads a job file whoever's it is, or tells every problem of it at once.
-pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Translation, Vec<Problem>> {
+/// What a dialect is called among people; nothing for a name nobody knows.
+pub fn title(name: &str) -> Option<&'static str> {
+    DIALECTS.iter().find(|dialect| dialect.name == name).map(|dialect| dialect.title)
+}
+
+/// Whether the text is none of the dialects, and so a job file of our own, good or bad.
+pub fn is_ours(text: &str) -> bool {
+    recognise(text).is_none()
+}
+
+/// Reads a job file whoever's it is, without holding it against anyone's rules. A name that was
+/// given wins over the file's.
+pub fn read(text: &str, given: &Given) -> Result<(JobSpec, Report), Vec<Problem>> {
     let Some((dialect, root)) = recognise(text) else {
-        let (spec, plan) = crate::plan::from_text(text, house)?;
-        return Ok(Translation { spec, plan, report: Report::default() });
+        return spec::read(text).map(|spec| (named(spec, given), Report::default()));
     };
     let (spec, notes) = (dialect.read)(&Source { text, root: &root, given })?;
-    let plan = compile(&spec, house)?;
-    Ok(Translation { spec, plan, report: Report { dialect: dialect.name.into(), notes: notes.in_order() } })
+    Ok((spec, Report { dialect: dialect.name.into(), notes: notes.in_order() }))
+}
+
+/// Reads a job file whoever's it is and plans it, or tells every problem of it at once.
+pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Translation, Vec<Problem>> {
+    if is_ours(text) {
+        let (spec, plan) = crate::plan::from_text(text, house)?;
+        let plan = if given.name.is_some() { compile(&named(spec.clone(), given), house)? } else { plan };
+        return Ok(Translation { spec: named(spec, given), plan, report: Report::default() });
+    }
+    let (spec, report) = read(text, given)?;
+    let placed = |problems: Vec<Problem>| spec::in_order(problems.into_iter().map(|it| report.place(it)).collect());
+    let plan = compile(&spec, house).map_err(placed)?;
+    Ok(Translation { spec, plan, report })
+}
+
+fn named(spec: JobSpec, given: &Given) -> JobSpec {
+    JobSpec { name: given.name.clone().unwrap_or(spec.name), ..spec }
 }
 
 fn recognise(text: &str) -> Option<(&'static Dialect, Node)> {

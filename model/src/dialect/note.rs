@@ -27,6 +27,14 @@ pub struct Note {
     pub reason: String,
 }
 
+impl Note {
+    /// Whether the field went to `path` of our spec: its reason is that path, perhaps with words behind it.
+    pub(super) fn became(&self, path: &str) -> bool {
+        let rest = self.reason.strip_prefix(path);
+        self.fate != Fate::Ignored && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([';', ',', ':', ' ']))
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Notes(Vec<Note>);
 
