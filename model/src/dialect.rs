@@ -37,6 +37,8 @@ pub(crate) struct Source<'a> {
 pub struct Given {
     /// Names the job, whatever the file says; some dialects have no name inside.
     pub name: Option<String>,
+    /// Names the job if neither the person nor the file does: made from the file's own name.
+    pub otherwise: Option<String>,
     /// Who submits; OpenPAI's files speak of them.
     pub user: Option<String>,
 }

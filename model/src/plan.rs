@@ -22,10 +22,10 @@ mod tests;
 mod view;
 
 pub use compile::compile;
-pub use remarks::remarks;
-pub use view::{PlanView, PortView, RoleView};
 pub(crate) use compile::{DESCRIPTION_CHARACTERS_MAX, DURATION_MS_MAX, TAG_CHARACTERS_MAX, TAGS_MAX};
+pub use remarks::remarks;
 pub(crate) use role::{ACCELERATORS_MAX, CPUS_MAX, MEMORY_BYTES_MAX};
+pub use view::{PlanView, PortView, RoleView};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {

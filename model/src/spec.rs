@@ -225,6 +225,15 @@ pub enum RetriesWord {
     Forever,
 }
 
+impl RetriesWord {
+    pub fn text(self) -> &'static str {
+        match self {
+            RetriesWord::Always => "always",
+            RetriesWord::Forever => "forever",
+        }
+    }
+}
+
 /// A hyperparameter keeps its type, so that versions of a job can be compared by it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]

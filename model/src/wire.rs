@@ -122,6 +122,14 @@ pub struct Planned {
     pub plan: PlanView,
 }
 
+/// A submission is answered with the job, a dry run with the plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum SubmitAnswer {
+    Planned(Box<Planned>),
+    Submitted(Submitted),
+}
+
 /// Something that happened, in the order it was committed. `seq` has no gap and no repeat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EventView {

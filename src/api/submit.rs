@@ -10,7 +10,7 @@ use model::{
     ids::JobId,
     plan::{PlanView, remarks},
     spec::{JobSpec, fill_masked},
-    wire::{ErrorBody, Planned, Submitted},
+    wire::{ErrorBody, Planned, SubmitAnswer, Submitted},
 };
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -51,8 +51,7 @@ pub struct SubmitQuery {
 /// durable. The same `Idempotency-Key` with the same file answers with the same job, however often it is sent.
 #[utoipa::path(post, path = "/api/v1/jobs", params(SubmitQuery, ("Idempotency-Key" = Option<String>, Header)),
     request_body(content = String, content_type = "application/yaml"),
-    responses((status = 201, body = Submitted), (status = 200, description = "The key was known, or a dry run", body = Submitted),
-        (status = 202, description = "Never given; the shape of a dry run's answer, which has the status 200", body = Planned),
+    responses((status = 201, body = Submitted), (status = 200, description = "The key was known, or a dry run", body = SubmitAnswer),
         (status = 409, body = ErrorBody), (status = 413, body = ErrorBody), (status = 422, body = ErrorBody)))]
 pub async fn submit(
     State(app): AppState,
@@ -60,18 +59,19 @@ pub async fn submit(
     Query(query): Query<SubmitQuery>,
     headers: HeaderMap,
     Body(body): Body,
-) -> Result<(StatusCode, Json<serde_json::Value>), Error> {
+) -> Result<(StatusCode, Json<SubmitAnswer>), Error> {
     let key = idempotency_key(&headers, &body)?;
     let Translation { spec, plan, report } = read_job_file(&app, &holder, &query, &body).await?;
     let notes = remarks(&plan, &app.house);
     if query.dry_run {
         let dialect = if report.dialect.is_empty() { OUR_DIALECT.into() } else { report.dialect };
-        return Ok((StatusCode::OK, Json(json(&Planned { dialect, report: report.notes, notes, plan: PlanView::from(&plan) })?)));
+        let planned = Planned { dialect, report: report.notes, notes, plan: PlanView::from(&plan) };
+        return Ok((StatusCode::OK, Json(SubmitAnswer::Planned(planned.into()))));
     }
     crate::crash::point("submit.before-tx");
     let id = fresh_job_id()?;
     let name = plan.name.to_string();
-    let spec = json(&spec)?.to_string();
+    let spec = serde_json::to_string(&spec).map_err(|error| Error::Internal(error.to_string()))?;
     let new = NewJob { id, owner: holder.user, spec, plan, notes: notes.clone(), at_ms: now_ms(), key: key.clone() };
     let submission = app.store.write(move |sql| jobs::submit(sql, &new)).await?;
     crate::crash::point("submit.after-commit-before-reply");
@@ -82,11 +82,7 @@ pub async fn submit(
     };
     app.nudge.queue();
     let report = Some(report).filter(|it: &Report| !it.dialect.is_empty());
-    Ok((status, Json(json(&Submitted { id: id.to_string(), name, version, notes, report })?)))
-}
-
-fn json(value: &impl serde::Serialize) -> Result<serde_json::Value, Error> {
-    serde_json::to_value(value).map_err(|error| Error::Internal(error.to_string()))
+    Ok((status, Json(SubmitAnswer::Submitted(Submitted { id: id.to_string(), name, version, notes, report }))))
 }
 
 fn idempotency_key(headers: &HeaderMap, body: &[u8]) -> Result<Option<Key>, Error> {
@@ -105,7 +101,7 @@ async fn read_job_file(app: &App, holder: &Holder, query: &SubmitQuery, body: &[
     }
     let wanted: String = "text in UTF-8".into();
     let text = std::str::from_utf8(body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })?;
-    let given = Given { name: query.name.clone(), user: Some(holder.user.clone()) };
+    let given = Given { name: query.name.clone(), otherwise: None, user: Some(holder.user.clone()) };
     let mut translated = translate(text, &given, &app.house).map_err(Error::BadSpec)?;
     let kept = match &query.from {
         Some(from) => secrets_of(app, holder, from).await?,

@@ -25,7 +25,9 @@ fn instead_of(image: &str, roles: &str, plan: &Plan) -> String {
     let preset = FrameworkName::of_image(image).text();
     let image = harmless(image);
     match &plan.framework {
-        Some(framework) => format!("the image {image} of {roles} is not used: this cluster runs no images; the framework {framework} takes its place"),
+        Some(framework) => {
+            format!("the image {image} of {roles} is not used: this cluster runs no images; the framework {framework} takes its place")
+        }
         None => format!(
             "the image {image} of {roles} is not used: this cluster runs no images, so the tasks have this machine's own programs; \
              `framework: {preset}` gives them a Python environment (`--set framework={preset}`)"

@@ -72,7 +72,8 @@ fn word(text: &str) -> String {
 
 /// Whether the text without quotes is the same text again and nothing else: no number, no mark, no comment.
 fn reads_as_itself(text: &str) -> bool {
-    let body = |c: char| c.is_ascii_alphanumeric() || " _-./=+@$%~^()<>;'\"\\,*?!|&[]{}:".contains(c) || (c.is_alphanumeric() && !c.is_control());
+    let body =
+        |c: char| c.is_ascii_alphanumeric() || " _-./=+@$%~^()<>;'\"\\,*?!|&[]{}:".contains(c) || (c.is_alphanumeric() && !c.is_control());
     let flag = text.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c == '-' || c.is_ascii_alphanumeric()));
     let begins = flag || text.starts_with(|c: char| c.is_alphanumeric() || "_./$(".contains(c));
     let scalar = Scalar { text: text.to_owned(), plain: true };
