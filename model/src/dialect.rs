@@ -4,11 +4,12 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    located::{self, Node, Place},
+    located::{self, Node},
     plan::{HouseRules, Plan, compile},
     spec::{self, JobSpec, Problem},
 };
 
+mod helm_values;
 mod note;
 
 pub use note::{Fate, Note, Notes};
@@ -43,7 +44,7 @@ pub struct Given {
     pub user: Option<String>,
 }
 
-const DIALECTS: [Dialect; 0] = [];
+const DIALECTS: &[Dialect] = &[helm_values::DIALECT];
 
 /// A job file of any dialect, ready to be submitted.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,17 +71,17 @@ impl Report {
         self.notes.iter().filter(|note| note.fate == fate).count()
     }
 
-    /// Where in the file the part of our spec at `path` came from, or the nearest thing around it.
-    pub fn place_of(&self, path: &str) -> Option<Place> {
-        let came_from = |path: &str| self.notes.iter().find(|note| note.became(path));
+    /// The field of the file that the part of our spec at `path` came from, or the nearest thing around it.
+    pub fn source_of(&self, path: &str) -> Option<&Note> {
         let inward = spec::outward(path).filter(|path| !path.is_empty());
-        inward.into_iter().find_map(came_from).map(|note| Place { line: note.line, column: note.column })
+        inward.into_iter().find_map(|path| self.notes.iter().find(|note| note.became(path)))
     }
 
+    /// The problem as one of the file, not of the spec that was made from it.
     fn place(&self, problem: Problem) -> Problem {
-        match self.place_of(&problem.path) {
-            Some(place) if problem.line == 0 => problem.at(place),
-            Some(_) | None => problem,
+        match self.source_of(&problem.path) {
+            Some(note) => Problem { path: note.path.clone(), line: note.line, column: note.column, ..problem },
+            None => problem,
         }
     }
 }
@@ -123,7 +124,7 @@ fn named(spec: JobSpec, given: &Given) -> JobSpec {
 }
 
 fn recognise(text: &str) -> Option<(&'static Dialect, Node)> {
-    let root = located::parse(text).root?;
+    let root = located::parse(text).root.or_else(|| helm_values::crooked(text))?;
     let dialect = DIALECTS.iter().find(|dialect| (dialect.recognises)(&root))?;
     Some((dialect, root))
 }

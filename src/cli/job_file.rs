@@ -124,12 +124,15 @@ impl JobFile {
     pub fn place(&self, mut failure: Failure, report: &Report, changes: &Changes) -> Failure {
         let places = spec::places(&self.text);
         for problem in &mut failure.body.problems {
-            let was_set = changes.set.iter().any(|setting| setting.covers(&problem.path));
-            let ours = report.dialect.is_empty();
-            let place = if ours { places.nearest(&problem.path) } else { report.place_of(&problem.path) };
-            (problem.line, problem.column) = place.filter(|_| !was_set).map_or((0, 0), |place| (place.line, place.column));
-            if was_set {
+            if changes.set.iter().any(|setting| setting.covers(&problem.path)) {
+                (problem.line, problem.column) = (0, 0);
                 problem.path = format!("--set {}", problem.path);
+            } else if let Some(note) = report.source_of(&problem.path) {
+                (problem.line, problem.column) = (note.line, note.column);
+                problem.path = note.path.clone();
+            } else {
+                let place = places.nearest(&problem.path).filter(|_| report.dialect.is_empty());
+                (problem.line, problem.column) = place.map_or((0, 0), |place| (place.line, place.column));
             }
         }
         failure.file = Some(self.name.clone());

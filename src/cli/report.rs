@@ -53,7 +53,7 @@ fn told(file: &str, report: &Report, every_field: bool) -> String {
     let kind = title(&report.dialect).unwrap_or(&report.dialect);
     let count = |fate| report.count(fate);
     let (kept, changed, ignored) = (count(Fate::Kept), count(Fate::Changed), count(Fate::Ignored));
-    let mut text = format!("{}: {kind}; {kept} fields kept, {changed} changed, {ignored} ignored\n", plain(file));
+    let mut text = format!("{}: {kind}; {kept} kept, {changed} changed, {ignored} ignored\n", plain(file));
     for note in report.notes.iter().filter(|note| every_field || note.fate != Fate::Kept) {
         text.push_str(&line(file, note));
     }
@@ -90,7 +90,7 @@ mod tests {
     fn what_changed_is_told_and_the_rest_is_counted() {
         let shown = |all| anstream::adapter::strip_str(&told("values.yaml", &report(), all)).to_string();
         insta::assert_snapshot!(shown(false), @"
-        values.yaml: unknown_dialect; 1 fields kept, 1 changed, 1 ignored
+        values.yaml: unknown_dialect; 1 kept, 1 changed, 1 ignored
           changed values.yaml:3:3: worker.port: a free port is given
           ignored values.yaml:9:3: persistence: there are no claims here
         ");
