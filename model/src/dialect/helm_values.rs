@@ -124,8 +124,7 @@ impl Reader {
 
     fn role(&mut self, section: &Field<'_>) {
         let (mut tasks, mut gpus, mut command) = (1, None, None);
-        let mut role =
-            RoleSpec { command: Command::Line(program()), ports: Some(Ports::Labels(vec!["grpc".into()])), ..RoleSpec::default() };
+        let mut role = RoleSpec { ports: Some(Ports::Labels(vec!["grpc".into()])), ..RoleSpec::default() };
         let becomes = |key: &str| format!("roles.{}.{key}", section.key);
         for field in self.fields(section) {
             match field.key {
@@ -202,8 +201,12 @@ impl Reader {
                     params.insert((*name).to_owned(), value);
                 }
                 None => {
-                    let why =
-                        format!("params.{0}; the chart's program has no flag for it, a command has it as {{{{ params.{0} }}}}", field.key);
+                    let meant = nearest(field.key, HYPERPARAMS.iter().map(|(key, ..)| *key));
+                    let meant = meant.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                    let name = field.key;
+                    let why = format!(
+                        "params.{name}; the chart's program has no flag for it, a command has it as {{{{ params.{name} }}}}{meant}"
+                    );
                     self.notes.changed(&field.path, field.place, why);
                     params.insert(field.key.to_owned(), value);
                 }
