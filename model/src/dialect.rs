@@ -1,16 +1,15 @@
 //! Other people's job files: recognised by what is in them, and turned into our spec with a note on
 //! every field, so that nothing is dropped without a word. A new dialect is one new file and one line in [`DIALECTS`].
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::{
     located::{self, Node, Parsed},
     plan::{HouseRules, Plan, compile},
-    spec::{JobSpec, Problem, in_order, outward},
+    spec::{self, JobSpec, Problem, in_order},
 };
 
+mod helm_values;
 mod loose_json;
 mod note;
 mod openpai_common;
@@ -44,11 +43,13 @@ pub(crate) struct Source<'a> {
 pub struct Given {
     /// Names the job, whatever the file says; some dialects have no name inside.
     pub name: Option<String>,
+    /// Names the job if neither the person nor the file does: made from the file's own name.
+    pub otherwise: Option<String>,
     /// Who submits; OpenPAI's files speak of them.
     pub user: Option<String>,
 }
 
-const DIALECTS: [Dialect; 3] = [openpai_v2::DIALECT, openpai_v2_alpha::DIALECT, openpai_v1::DIALECT];
+const DIALECTS: [Dialect; 4] = [openpai_v2::DIALECT, openpai_v2_alpha::DIALECT, openpai_v1::DIALECT, helm_values::DIALECT];
 
 /// A job file of any dialect, ready to be submitted.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,47 +71,90 @@ impl Report {
     pub fn ignored(&self) -> impl Iterator<Item = &Note> {
         self.notes.iter().filter(|note| note.fate == Fate::Ignored)
     }
+
+    pub fn count(&self, fate: Fate) -> usize {
+        self.notes.iter().filter(|note| note.fate == fate).count()
+    }
+
+    /// The field of the file that the part of our spec at `path` came from, or the nearest thing around it.
+    pub fn source_of(&self, path: &str) -> Option<&Note> {
+        let inward = spec::outward(path).filter(|path| !path.is_empty());
+        inward.into_iter().find_map(|path| self.notes.iter().find(|note| note.became(path)))
+    }
+
+    /// The problem as one of the file, not of the spec that was made from it.
+    fn place(&self, problem: Problem) -> Problem {
+        match self.source_of(&problem.path) {
+            Some(note) => Problem { path: note.path.clone(), line: note.line, column: note.column, ..problem },
+            None => problem,
+        }
+    }
 }
 
-/// Reads a job file whoever's it is, or tells every problem of it at once.
+/// What a dialect is called among people; nothing for a name nobody knows.
+pub fn title(name: &str) -> Option<&'static str> {
+    DIALECTS.iter().find(|dialect| dialect.name == name).map(|dialect| dialect.title)
+}
+
+/// Whether the text is none of the dialects, and so a job file of our own, good or bad.
+pub fn is_ours(text: &str) -> bool {
+    matches!(recognise(text), Ok(None))
+}
+
+/// Reads a job file whoever's it is, without holding it against anyone's rules. A name that was
+/// given wins over the file's.
+pub fn read(text: &str, given: &Given) -> Result<(JobSpec, Report), Vec<Problem>> {
+    let Some(Recognised { dialect, root, problems }) = recognise(text)? else {
+        return spec::read(text).map(|spec| (named(spec, given), Report::default()));
+    };
+    match (dialect.read)(&Source { text, root: &root, given }) {
+        Ok((spec, notes)) if problems.is_empty() => Ok((spec, Report { dialect: dialect.name.into(), notes: notes.in_order() })),
+        Ok(_) => Err(in_order(problems)),
+        Err(found) => Err(in_order([problems, found].concat())),
+    }
+}
+
+/// Reads a job file whoever's it is and plans it, or tells every problem of it at once.
 pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Translation, Vec<Problem>> {
-    let Some((dialect, root, problems)) = recognise(text)? else {
+    if is_ours(text) {
         let (spec, plan) = crate::plan::from_text(text, house)?;
-        return Ok(Translation { spec, plan, report: Report::default() });
-    };
-    let (spec, notes) = match (dialect.read)(&Source { text, root: &root, given }) {
-        Ok(read) if problems.is_empty() => read,
-        Ok(_) => return Err(in_order(problems)),
-        Err(found) => return Err(in_order([problems, found].concat())),
-    };
-    let notes = notes.in_order();
-    let plan = compile(&spec, house).map_err(|problems| as_in_the_file(problems, &notes))?;
-    Ok(Translation { spec, plan, report: Report { dialect: dialect.name.into(), notes } })
+        let plan = if given.name.is_some() { compile(&named(spec.clone(), given), house)? } else { plan };
+        return Ok(Translation { spec: named(spec, given), plan, report: Report::default() });
+    }
+    let (spec, report) = read(text, given)?;
+    let placed = |problems: Vec<Problem>| in_order(problems.into_iter().map(|it| report.place(it)).collect());
+    let plan = compile(&spec, house).map_err(placed)?;
+    Ok(Translation { spec, plan, report })
 }
 
-/// Whose file it is, with what is wrong with it as YAML or JSON. An error if it is no dialect's, and would be JSON but for one slip.
-fn recognise(text: &str) -> Result<Option<(&'static Dialect, Node, Vec<Problem>)>, Vec<Problem>> {
+fn named(spec: JobSpec, given: &Given) -> JobSpec {
+    JobSpec { name: given.name.clone().unwrap_or(spec.name), ..spec }
+}
+
+/// Whose file it is, and what is wrong with it as YAML or JSON.
+struct Recognised {
+    dialect: &'static Dialect,
+    root: Node,
+    problems: Vec<Problem>,
+}
+
+/// An error if the file is no dialect's, and would be JSON but for one slip.
+fn recognise(text: &str) -> Result<Option<Recognised>, Vec<Problem>> {
     let loose = loose_json::loosened(text);
     let Parsed { root, problems } = located::parse_lenient(&loose.text);
     // Where quotes or a comment were left open, whatever else is found follows from that.
     let problems = if loose.problems.is_empty() { problems } else { loose.problems };
+    let (root, problems) = match root {
+        None => helm_values::crooked(text).map_or((None, problems), |root| (Some(root), Vec::new())),
+        Some(root) => (Some(root), problems),
+    };
     match root {
-        Some(root) => Ok(DIALECTS.iter().find(|dialect| (dialect.recognises)(&root)).map(|dialect| (dialect, root, problems))),
+        Some(root) => {
+            let dialect = DIALECTS.iter().find(|dialect| (dialect.recognises)(&root));
+            Ok(dialect.map(|dialect| Recognised { dialect, root, problems }))
+        }
         // Our own files have no comments with `//`; about those the strict reader would tell the wrong thing.
         None if loose.text != text => Err(problems),
         None => Ok(None),
     }
-}
-
-/// The plan speaks of our spec. The notes know which field of the file went there.
-fn as_in_the_file(problems: Vec<Problem>, notes: &[Note]) -> Vec<Problem> {
-    let fields: BTreeMap<&str, &Note> = notes.iter().rev().filter_map(|note| Some((note.became()?, note))).collect();
-    let placed = |problem: Problem| {
-        let field = outward(&problem.path).find_map(|path| fields.get(path));
-        match field {
-            Some(note) => Problem { path: note.path.clone(), line: note.line, column: note.column, ..problem },
-            None => problem,
-        }
-    };
-    in_order(problems.into_iter().map(placed).collect())
 }

@@ -40,6 +40,23 @@ impl FrameworkName {
     }
 }
 
+impl FrameworkName {
+    /// The framework that an image of that name most likely holds.
+    pub fn of_image(image: &str) -> Self {
+        const SIGNS: [(&str, FrameworkName); 7] = [
+            ("keras", FrameworkName::Keras),
+            ("tensorflow", FrameworkName::Tensorflow),
+            ("tensorboard", FrameworkName::Tensorflow),
+            ("tf-", FrameworkName::Tensorflow),
+            ("pytorch", FrameworkName::Pytorch),
+            ("torch", FrameworkName::Pytorch),
+            ("jax", FrameworkName::Jax),
+        ];
+        let image = image.to_ascii_lowercase();
+        SIGNS.into_iter().find(|(sign, _)| image.contains(sign)).map_or(FrameworkName::Python, |(_, name)| name)
+    }
+}
+
 impl Framework {
     pub const PATTERN: &str = "^(tensorflow|keras|pytorch|jax|python)(@[0-9]+(\\.[0-9]+){0,3})?$";
 }

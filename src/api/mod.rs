@@ -30,6 +30,7 @@ mod log_files;
 mod logs;
 mod nodes;
 mod runs;
+mod submit;
 
 pub use guard::token_hash;
 use guard::{Policy, Routes};
@@ -60,7 +61,7 @@ fn routes_with_policies() -> Routes {
     Routes::new()
         .add(Policy::Anyone, routes!(about::health))
         .add(Policy::User, routes!(about::about))
-        .add(Policy::User, routes!(jobs::submit, jobs::list))
+        .add(Policy::User, routes!(submit::submit, jobs::list))
         .add(Policy::User, routes!(jobs::show, jobs::delete))
         .add(Policy::User, routes!(jobs::spec))
         .add(Policy::User, routes!(jobs::stop))

@@ -62,6 +62,8 @@ fn facts(job: &JobDetail, now_ms: u64) -> Vec<(&'static str, String)> {
     facts.extend(summary.started_at_ms.map(|at| ("started", moment(at))));
     facts.extend(summary.ended_at_ms.map(|at| ("ended", moment(at))));
     facts.push(("duration", took(summary.started_at_ms, summary.ended_at_ms, now_ms)));
+    let params: Vec<String> = summary.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    facts.extend((!params.is_empty()).then(|| ("params", params.join(" "))));
     facts.extend((!summary.tags.is_empty()).then(|| ("tags", summary.tags.join(", "))));
     facts.extend((!summary.description.is_empty()).then(|| ("description", summary.description.clone())));
     facts
@@ -133,6 +135,7 @@ mod tests {
         let mut second = run("worker-0", 2, None);
         second.missing = vec!["no memory limit: cgroups cannot be written".into()];
         let mut job = fake::job("digits", JobState::Running);
+        job.params = [("lr".to_string(), model::spec::Param::Number(0.1)), ("batch".to_string(), model::spec::Param::Whole(16))].into();
         (job.attempt, job.tags, job.description) = (2, vec!["example".into()], "Handwritten\ndigits".into());
         let allowed = Action { refused: None };
         let detail = JobDetail {
@@ -153,6 +156,7 @@ mod tests {
         attempt      2
         priority     0
         duration     1m
+        params       lr=0.1 batch=16
         tags         example
         description  Handwritten digits
 

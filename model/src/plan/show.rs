@@ -99,11 +99,16 @@ fn counted(count: u32, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// As one would type it: words with anything special in them stand in quotes, and further lines under the first.
+/// As one would type it, with further lines under the first.
 fn command(words: &[String]) -> String {
+    typed(words).replace('\n', "\n                ")
+}
+
+/// As one would type it: words with anything special in them stand in quotes.
+pub(super) fn typed(words: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     let quoted = |word: &String| {
         if !word.is_empty() && word.chars().all(plain) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
     };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ").replace('\n', "\n                ")
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }

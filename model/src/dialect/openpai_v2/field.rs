@@ -166,7 +166,7 @@ impl Reader {
     /// The value of a key that must be there.
     pub fn required<'a>(&mut self, keys: &mut Keys<'a>, key: &str, hint: &str) -> Option<Field<'a>> {
         let found = keys.take(key);
-        let misspelt = |entry: &&Entry| !keys.known.contains(&entry.key.as_str()) && nearest(&entry.key, keys.known) == Some(key);
+        let misspelt = |entry: &&Entry| !keys.known.contains(&entry.key.as_str()) && nearest(&entry.key, keys.known.iter().copied()) == Some(key);
         if found.is_none() && !keys.entries.iter().any(misspelt) {
             self.problems.push(Problem::new(join(&keys.path, key), "is missing").at(keys.place).hint(hint));
         }
@@ -176,7 +176,7 @@ impl Reader {
     /// Tells every key that nobody asked for.
     pub fn no_more(&mut self, keys: Keys<'_>) {
         for entry in keys.entries {
-            let hint = match nearest(&entry.key, keys.known) {
+            let hint = match nearest(&entry.key, keys.known.iter().copied()) {
                 Some(key) => format!("did you mean `{key}`?"),
                 None => format!("the keys here are {}", keys.known.join(", ")),
             };
