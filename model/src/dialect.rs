@@ -27,8 +27,11 @@ pub(crate) struct Dialect {
     pub title: &'static str,
     /// Whether a file is probably one of these, by its top-level keys alone. The text has been read leniently.
     pub recognises: fn(&Node) -> bool,
-    pub read: fn(&Source<'_>) -> Result<(JobSpec, Notes), Vec<Problem>>,
+    pub read: fn(&Source<'_>) -> Reading,
 }
+
+/// Our spec with what became of each field, or every problem of the file.
+pub(crate) type Reading = Result<(JobSpec, Notes), Vec<Problem>>;
 
 /// A file of another dialect, as its reader gets it.
 pub(crate) struct Source<'a> {
@@ -73,7 +76,7 @@ impl Report {
 
 /// Reads a job file whoever's it is, or tells every problem of it at once.
 pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Translation, Vec<Problem>> {
-    let Some((dialect, root, problems)) = recognise(text)? else {
+    let Some(Recognised { dialect, root, problems }) = recognise(text)? else {
         let (spec, plan) = crate::plan::from_text(text, house)?;
         return Ok(Translation { spec, plan, report: Report::default() });
     };
@@ -87,14 +90,24 @@ pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Transl
     Ok(Translation { spec, plan, report: Report { dialect: dialect.name.into(), notes } })
 }
 
-/// Whose file it is, with what is wrong with it as YAML or JSON. An error if it is no dialect's, and would be JSON but for one slip.
-fn recognise(text: &str) -> Result<Option<(&'static Dialect, Node, Vec<Problem>)>, Vec<Problem>> {
+struct Recognised {
+    dialect: &'static Dialect,
+    root: Node,
+    /// What is wrong with the file as YAML or JSON.
+    problems: Vec<Problem>,
+}
+
+/// Whose file it is. An error if it can be nobody's, because it would be JSON but for one slip.
+fn recognise(text: &str) -> Result<Option<Recognised>, Vec<Problem>> {
     let loose = loose_json::loosened(text);
     let Parsed { root, problems } = located::parse(&loose.text);
     // Where quotes or a comment were left open, whatever else is found follows from that.
     let problems = if loose.problems.is_empty() { problems } else { loose.problems };
     match root {
-        Some(root) => Ok(DIALECTS.iter().find(|dialect| (dialect.recognises)(&root)).map(|dialect| (dialect, root, problems))),
+        Some(root) => {
+            let dialect = DIALECTS.iter().find(|dialect| (dialect.recognises)(&root));
+            Ok(dialect.map(|dialect| Recognised { dialect, root, problems }))
+        }
         // Our own files have no comments with `//`; about those the strict reader would tell the wrong thing.
         None if loose.text != text => Err(problems),
         None => Ok(None),
