@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    located::{self, Node, Parsed},
+    located::{Node, Parsed},
     plan::{HouseRules, Plan, compile},
     spec::{self, JobSpec, Problem, in_order},
 };
@@ -25,15 +25,15 @@ pub(crate) struct Dialect {
     pub name: &'static str,
     /// For people: `OpenPAI v2`.
     pub title: &'static str,
-    /// Whether a file is probably one of these, by its top-level keys alone. The text has been read leniently.
+    /// The text as a tree, as leniently as those who wrote such files were treated.
+    pub parse: fn(&str) -> Parsed,
+    /// Whether a file is probably one of these, by its top-level keys alone.
     pub recognises: fn(&Node) -> bool,
     pub read: fn(&Source<'_>) -> Result<(JobSpec, Notes), Vec<Problem>>,
 }
 
 /// A file of another dialect, as its reader gets it.
 pub(crate) struct Source<'a> {
-    /// The text as it was handed over.
-    pub text: &'a str,
     pub root: &'a Node,
     pub given: &'a Given,
 }
@@ -107,7 +107,7 @@ pub fn read(text: &str, given: &Given) -> Result<(JobSpec, Report), Vec<Problem>
     let Some(Recognised { dialect, root, problems }) = recognise(text)? else {
         return spec::read(text).map(|spec| (named(spec, given), Report::default()));
     };
-    match (dialect.read)(&Source { text, root: &root, given }) {
+    match (dialect.read)(&Source { root: &root, given }) {
         Ok((spec, notes)) if problems.is_empty() => Ok((spec, Report { dialect: dialect.name.into(), notes: notes.in_order() })),
         Ok(_) => Err(in_order(problems)),
         Err(found) => Err(in_order([problems, found].concat())),
@@ -138,23 +138,17 @@ struct Recognised {
     problems: Vec<Problem>,
 }
 
-/// An error if the file is no dialect's, and would be JSON but for one slip.
+/// An error if the file can be nobody's, because it would be JSON but for one slip.
 fn recognise(text: &str) -> Result<Option<Recognised>, Vec<Problem>> {
-    let loose = loose_json::loosened(text);
-    let Parsed { root, problems } = located::parse_lenient(&loose.text);
-    // Where quotes or a comment were left open, whatever else is found follows from that.
-    let problems = if loose.problems.is_empty() { problems } else { loose.problems };
-    let (root, problems) = match root {
-        None => helm_values::crooked(text).map_or((None, problems), |root| (Some(root), Vec::new())),
-        Some(root) => (Some(root), problems),
-    };
-    match root {
-        Some(root) => {
-            let dialect = DIALECTS.iter().find(|dialect| (dialect.recognises)(&root));
-            Ok(dialect.map(|dialect| Recognised { dialect, root, problems }))
+    for dialect in &DIALECTS {
+        let Parsed { root, problems } = (dialect.parse)(text);
+        if let Some(root) = root.filter(dialect.recognises) {
+            return Ok(Some(Recognised { dialect, root, problems }));
         }
-        // Our own files have no comments with `//`; about those the strict reader would tell the wrong thing.
-        None if loose.text != text => Err(problems),
-        None => Ok(None),
+    }
+    // Our own files have no comments with `//`; about those the strict reader would tell the wrong thing.
+    match loose_json::parse(text) {
+        Parsed { root: None, problems } if loose_json::has_comments(text) => Err(problems),
+        Parsed { .. } => Ok(None),
     }
 }

@@ -1,8 +1,8 @@
 //! OpenPAI's job files of version 2: YAML with `protocolVersion: 2`, a map of `taskRoles`, and `<% $… %>` in commands.
 
-use super::{Dialect, Notes, Source};
+use super::{Dialect, Notes, Source, loose_json};
 use crate::{
-    located::{self, Node, Place, Value},
+    located::{Node, Place, Value},
     spec::{Convention, JobSpec, Problem, in_order},
 };
 
@@ -25,7 +25,7 @@ mod tensorboard;
 use field::{Field, Reader};
 use job::Job;
 
-pub(super) const DIALECT: Dialect = Dialect { name: "openpai_v2", title: "OpenPAI v2", recognises, read };
+pub(super) const DIALECT: Dialect = Dialect { name: "openpai_v2", title: "OpenPAI v2", parse: loose_json::parse, recognises, read };
 
 fn recognises(root: &Node) -> bool {
     let root = Field { path: String::new(), place: root.place, node: root };
@@ -36,7 +36,7 @@ fn recognises(root: &Node) -> bool {
 }
 
 fn read(source: &Source<'_>) -> Result<(JobSpec, Notes), Vec<Problem>> {
-    let mut reader = Reader { problems: located::parse_lenient(source.text).problems, ..Reader::default() };
+    let mut reader = Reader::default();
     let root = Field { path: String::new(), place: Place { line: 1, column: 1 }, node: source.root };
     let spec = spec(&mut reader, &root, source);
     match spec {

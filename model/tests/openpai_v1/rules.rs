@@ -15,15 +15,16 @@ use model::{
 use crate::{by_ann, files};
 
 fn job(name: &str) -> Translation {
-    let file = files("good").into_iter().find(|file| file.file_stem().is_some_and(|stem| stem == name)).unwrap();
-    translate(&std::fs::read_to_string(file).unwrap(), &by_ann(), &HouseRules::default()).unwrap()
+    let file = files("good").into_iter().find(|file| file.file_stem().is_some_and(|stem| stem == name)).expect("a file of the corpus");
+    let text = std::fs::read_to_string(file).expect("a file that can be read");
+    translate(&text, &by_ann(), &HouseRules::default()).expect("a good job")
 }
 
 /// How the job is decided when its tasks end so, in that order: `worker:failed ps:succeeded`.
 fn decided(job: &Translation, endings: &str) -> String {
-    let ended: Vec<_> = endings.split(' ').map(|ending| ending.split_once(':').unwrap()).collect();
-    let state = |text: &str| TaskState::SPELLED.into_iter().find(|(_, spelled)| *spelled == text).unwrap().0;
-    let ended: Vec<_> = ended.into_iter().map(|(role, how)| (role.parse().unwrap(), state(how))).collect();
+    let ended: Vec<_> = endings.split(' ').map(|ending| ending.split_once(':').expect("a role and how it ended")).collect();
+    let state = |text: &str| TaskState::SPELLED.into_iter().find(|(_, spelled)| *spelled == text).expect("a state").0;
+    let ended: Vec<_> = ended.into_iter().map(|(role, how)| (role.parse().expect("a role's name"), state(how))).collect();
     match verdict(&job.plan.roles, &ended) {
         Verdict::Undecided => "undecided".into(),
         Verdict::Decided { outcome, by, .. } => format!("{outcome:?} by {by:?}"),
@@ -114,7 +115,7 @@ fn tasks_get_the_variables_of_their_time() {
 fn a_name_beside_the_file_wins_and_without_a_user_their_variable_stays() {
     let text = r#"{"jobName": "old", "image": "x", "dataDir": "hdfs://x/$PAI_JOB_NAME/$PAI_USER_NAME",
         "taskRoles": [{"name": "w", "command": "true"}]}"#;
-    let given = Given { name: Some("new".into()), user: None };
+    let given = Given { name: Some("new".into()), ..Given::default() };
     let job = translate(text, &given, &HouseRules::default()).unwrap();
     assert_eq!(job.plan.name.as_str(), "new");
     assert_eq!(job.plan.roles[0].env["PAI_DATA_DIR"], "hdfs://x/new/$PAI_USER_NAME");

@@ -166,7 +166,8 @@ impl Reader {
     /// The value of a key that must be there.
     pub fn required<'a>(&mut self, keys: &mut Keys<'a>, key: &str, hint: &str) -> Option<Field<'a>> {
         let found = keys.take(key);
-        let misspelt = |entry: &&Entry| !keys.known.contains(&entry.key.as_str()) && nearest(&entry.key, keys.known.iter().copied()) == Some(key);
+        let misspelt =
+            |entry: &&Entry| !keys.known.contains(&entry.key.as_str()) && nearest(&entry.key, keys.known.iter().copied()) == Some(key);
         if found.is_none() && !keys.entries.iter().any(misspelt) {
             self.problems.push(Problem::new(join(&keys.path, key), "is missing").at(keys.place).hint(hint));
         }
