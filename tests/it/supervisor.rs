@@ -48,6 +48,8 @@ impl Run {
             node: "node-1".parse().unwrap(),
             command: ["/bin/sh", "-c", script].map(String::from).to_vec(),
             env: BTreeMap::new(),
+            paths: BTreeMap::new(),
+            files: BTreeMap::new(),
             code: None,
             input: None,
             limits: Limits { cpus_milli: 1000, memory_bytes: 256 << 20, shared_memory_bytes: 3 << 20, processes_max: 100 },
