@@ -49,6 +49,8 @@ impl Ground {
             node: self.node.clone(),
             command: ["/bin/sh", "-c", script].map(String::from).to_vec(),
             env: BTreeMap::new(),
+            paths: BTreeMap::new(),
+            files: BTreeMap::new(),
             code: None,
             input: None,
             limits: Limits { cpus_milli: 1000, memory_bytes: 128 << 20, shared_memory_bytes: 16 << 20, processes_max: 200 },
