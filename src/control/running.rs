@@ -208,6 +208,7 @@ pub fn order(job: &Job, gang: &[Run], run: &Run) -> Option<RunOrder> {
         env,
         code: job.plan.code.clone(),
         input: job.plan.input.clone(),
+        environment: job.plan.framework.as_ref().map(|it| it.environment(!run.devices.is_empty())),
         limits: Limits {
             cpus_milli: run.amount.cpus_milli,
             memory_bytes: run.amount.memory_bytes,

@@ -40,21 +40,24 @@ pub struct Paths {
     pub code: PathBuf,
     pub cache: PathBuf,
     pub tmp: PathBuf,
+    /// Of Python; in the same place inside and outside.
+    pub environment: Option<PathBuf>,
 }
 
 impl Paths {
-    pub fn in_sandbox() -> Self {
+    pub fn in_sandbox(environment: Option<PathBuf>) -> Self {
         let [input, output, code, cache, tmp] = ["/input", "/output", "/code", "/cache", "/tmp"].map(PathBuf::from);
-        Self { input, output, code, cache, tmp }
+        Self { input, output, code, cache, tmp, environment }
     }
 
-    pub fn without_sandbox(dir: &RunDir, order: &RunOrder) -> Self {
+    pub fn without_sandbox(dir: &RunDir, order: &RunOrder, environment: Option<PathBuf>) -> Self {
         Self {
             input: order.input.as_ref().map_or_else(|| dir.root(), PathBuf::from),
             output: dir.output(),
             code: order.code.as_ref().map_or_else(|| dir.tmp(), PathBuf::from),
             cache: dir.cache(),
             tmp: dir.tmp(),
+            environment,
         }
     }
 }
@@ -123,6 +126,11 @@ fn environment(order: &RunOrder, paths: &Paths) -> BTreeMap<String, String> {
         (RUN_VARIABLE.into(), order.run.to_string()),
     ]);
     env.extend(order.env.iter().map(|(name, value)| (name.clone(), value.clone())));
+    if let Some(environment) = &paths.environment {
+        let path = env.get("PATH").map_or(PATH_DEFAULT, String::as_str);
+        let path = format!("{}:{path}", text(&environment.join("bin")));
+        env.extend([("PATH".into(), path), ("VIRTUAL_ENV".into(), text(environment))]);
+    }
     env
 }
 

@@ -13,6 +13,7 @@ mod delete;
 mod disk;
 mod document;
 mod endings;
+mod environments;
 mod escape;
 mod explain;
 mod far_away;
