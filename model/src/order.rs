@@ -19,6 +19,13 @@ pub struct RunOrder {
     pub node: NodeName,
     pub command: Vec<String>,
     pub env: BTreeMap<String, String>,
+    /// Variables that hold a path of the sandbox, such as `/peers/hostfile`. Without a sandbox they hold
+    /// where that really is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub paths: BTreeMap<String, String>,
+    /// Text by name, seen read-only at `/peers`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
     /// Seen at `/code`, with the run's own writable layer above it.
     pub code: Option<String>,
     /// Seen read-only at `/input`.

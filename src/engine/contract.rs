@@ -49,6 +49,8 @@ impl Ground {
             node: self.node.clone(),
             command: ["/bin/sh", "-c", script].map(String::from).to_vec(),
             env: BTreeMap::new(),
+            paths: BTreeMap::new(),
+            files: BTreeMap::new(),
             code: None,
             input: None,
             environment: None,

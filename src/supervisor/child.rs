@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use model::order::RunOrder;
+use model::{order::RunOrder, rendezvous::DIRECTORY};
 
 use super::leash::{self, Up};
 use crate::rundir::RunDir;
@@ -40,6 +40,7 @@ pub struct Paths {
     pub code: PathBuf,
     pub cache: PathBuf,
     pub tmp: PathBuf,
+    pub peers: PathBuf,
     /// Of Python; in the same place inside and outside.
     pub environment: Option<PathBuf>,
 }
@@ -47,7 +48,7 @@ pub struct Paths {
 impl Paths {
     pub fn in_sandbox(environment: Option<PathBuf>) -> Self {
         let [input, output, code, cache, tmp] = ["/input", "/output", "/code", "/cache", "/tmp"].map(PathBuf::from);
-        Self { input, output, code, cache, tmp, environment }
+        Self { input, output, code, cache, tmp, peers: DIRECTORY.into(), environment }
     }
 
     pub fn without_sandbox(dir: &RunDir, order: &RunOrder, environment: Option<PathBuf>) -> Self {
@@ -57,8 +58,18 @@ impl Paths {
             code: order.code.as_ref().map_or_else(|| dir.tmp(), PathBuf::from),
             cache: dir.cache(),
             tmp: dir.tmp(),
+            peers: dir.peers(),
             environment,
         }
+    }
+
+    /// Where a path of the sandbox really is: `/peers/hostfile` is the file `hostfile` in the peers' room.
+    fn real(&self, path: &str) -> PathBuf {
+        let rooms = [&self.input, &self.output, &self.code, &self.cache, &self.tmp, &self.peers];
+        let names = Self::in_sandbox(None);
+        let names = [&names.input, &names.output, &names.code, &names.cache, &names.tmp, &names.peers];
+        let within = |(name, room): (&&PathBuf, &&PathBuf)| Some(room.join(Path::new(path).strip_prefix(name).ok()?));
+        names.iter().zip(&rooms).find_map(within).unwrap_or_else(|| path.into())
     }
 }
 
@@ -126,6 +137,7 @@ fn environment(order: &RunOrder, paths: &Paths) -> BTreeMap<String, String> {
         (RUN_VARIABLE.into(), order.run.to_string()),
     ]);
     env.extend(order.env.iter().map(|(name, value)| (name.clone(), value.clone())));
+    env.extend(order.paths.iter().map(|(name, path)| (name.clone(), text(&paths.real(path)))));
     if let Some(environment) = &paths.environment {
         let path = env.get("PATH").map_or(PATH_DEFAULT, String::as_str);
         let path = format!("{}:{path}", text(&environment.join("bin")));

@@ -120,6 +120,7 @@ fn rooms(ground: &Ground<'_>) -> Result<Rooms, Cause> {
         dir: ground.dir.clone(),
         code: directory("code", &order.code)?,
         input: directory("input", &order.input)?,
+        files: order.files.clone(),
         environment: ground.environment.clone(),
         shared_memory_bytes: order.limits.shared_memory_bytes,
     })

@@ -5,6 +5,7 @@
 //! when the last process of the tree is gone, so is all of it.
 
 use std::{
+    collections::BTreeMap,
     ffi::{CString, OsStr},
     fs, io,
     os::{
@@ -24,13 +25,15 @@ pub struct Rooms {
     pub dir: RunDir,
     pub code: Option<PathBuf>,
     pub input: Option<PathBuf>,
+    /// Text by name, to be seen at `/peers`.
+    pub files: BTreeMap<String, String>,
     /// A Python environment, seen where it really is: its scripts name their own place.
     pub environment: Option<PathBuf>,
     pub shared_memory_bytes: u64,
 }
 
 /// What the child's root has in the place of the machine's own.
-const OURS: [&str; 6] = ["proc", "input", "output", "code", "cache", "tmp"];
+const OURS: [&str; 7] = ["proc", "input", "output", "code", "cache", "tmp", "peers"];
 
 /// Builds the rooms and moves in. Answers what could not be had.
 ///
@@ -122,6 +125,12 @@ fn own_rooms(rooms: &Rooms, root: &Path, in_user_namespace: bool) -> io::Result<
         bind(source, &input, true)?;
         missing.extend(make_read_only(&input, true).err().map(|error| format!("/input is writable: {error}")));
     }
+    if !rooms.files.is_empty() {
+        let peers = root.join("peers");
+        fs::create_dir(&peers)?;
+        bind(&rooms.dir.peers(), &peers, false)?;
+        missing.extend(make_read_only(&peers, false).err().map(|error| format!("/peers is writable: {error}")));
+    }
     missing.extend(code(rooms, &root.join("code"), in_user_namespace)?);
     Ok(missing)
 }
@@ -205,6 +214,10 @@ pub fn furnish(rooms: &Rooms) -> io::Result<()> {
     if rooms.code.is_some() {
         private_dir(&dir.code_upper())?;
         private_dir(&dir.code_work())?;
+    }
+    if !rooms.files.is_empty() {
+        private_dir(&dir.peers())?;
+        rooms.files.iter().try_for_each(|(name, text)| fs::write(dir.peers().join(name), text))?;
     }
     fs::set_permissions(dir.tmp(), fs::Permissions::from_mode(0o1777))
 }

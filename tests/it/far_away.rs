@@ -43,6 +43,8 @@ fn order() -> RunOrder {
             .map(String::from)
             .to_vec(),
         env: BTreeMap::new(),
+        paths: BTreeMap::new(),
+        files: BTreeMap::new(),
         code: None,
         input: None,
         environment: None,

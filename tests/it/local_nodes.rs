@@ -39,6 +39,8 @@ fn order(node: &str, attempt: u32, script: &str) -> RunOrder {
         node: node.parse().unwrap(),
         command: ["/bin/sh", "-c", script].map(String::from).to_vec(),
         env: BTreeMap::new(),
+        paths: BTreeMap::new(),
+        files: BTreeMap::new(),
         code: None,
         input: None,
         environment: None,

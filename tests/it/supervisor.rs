@@ -48,6 +48,8 @@ impl Run {
             node: "node-1".parse().unwrap(),
             command: ["/bin/sh", "-c", script].map(String::from).to_vec(),
             env: BTreeMap::new(),
+            paths: BTreeMap::new(),
+            files: BTreeMap::new(),
             code: None,
             input: None,
             environment: None,

@@ -101,6 +101,8 @@ impl Trial {
             node: NodeName::parse("local").expect("a node's name"),
             command: ["/bin/sh", "-c", "test -d /code && : > /code/written"].map(String::from).to_vec(),
             env: BTreeMap::new(),
+            paths: BTreeMap::new(),
+            files: BTreeMap::new(),
             code: Some(self.data.join("code").to_string_lossy().into_owned()),
             input: None,
             environment: None,
