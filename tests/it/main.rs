@@ -31,3 +31,4 @@ mod strangers;
 mod supervisor;
 mod tcp_only;
 mod tidy;
+mod training;
