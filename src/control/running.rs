@@ -213,6 +213,7 @@ fn order_in(job: &Job, rendezvous: &Rendezvous<'_>, run: &Run) -> Option<RunOrde
         files: peers.files,
         code: job.plan.code.clone(),
         input: job.plan.input.clone(),
+        environment: job.plan.framework.as_ref().map(|it| it.environment(!run.devices.is_empty())),
         limits: Limits {
             cpus_milli: run.amount.cpus_milli,
             memory_bytes: run.amount.memory_bytes,

@@ -56,6 +56,8 @@ pub struct ChildRecord {
 pub struct Ground<'a> {
     pub dir: &'a RunDir,
     pub order: &'a RunOrder,
+    /// Where the child's Python environment is.
+    pub environment: Option<PathBuf>,
     pub blueprint: &'a Blueprint,
     /// Signals that ask us to stop wait here.
     pub stop: &'a OwnedFd,
@@ -119,6 +121,7 @@ fn rooms(ground: &Ground<'_>) -> Result<Rooms, Cause> {
         code: directory("code", &order.code)?,
         input: directory("input", &order.input)?,
         files: order.files.clone(),
+        environment: ground.environment.clone(),
         shared_memory_bytes: order.limits.shared_memory_bytes,
     })
 }

@@ -27,6 +27,8 @@ pub struct Rooms {
     pub input: Option<PathBuf>,
     /// Text by name, to be seen at `/peers`.
     pub files: BTreeMap<String, String>,
+    /// A Python environment, seen where it really is: its scripts name their own place.
+    pub environment: Option<PathBuf>,
     pub shared_memory_bytes: u64,
 }
 
@@ -51,6 +53,9 @@ pub fn move_in(rooms: &Rooms, in_user_namespace: bool) -> io::Result<Vec<String>
     missing.extend(devices_and_kernel(&root, rooms.shared_memory_bytes));
     missing.extend(own_rooms(rooms, &root, in_user_namespace)?);
     hide(rooms.dir.private(), &root, &empty)?;
+    if let Some(environment) = &rooms.environment {
+        show(environment, rooms.dir.private(), &root)?;
+    }
     make_read_only(&root, false)?;
     pivot(&root)?;
     Ok(missing)
@@ -161,6 +166,21 @@ fn hide(private: &Path, root: &Path, empty: &OwnedFd) -> io::Result<()> {
     }
     bind(&path_of(empty), &target, false)?;
     make_read_only(&target, false)
+}
+
+/// Shows an environment again, if what we have laid over the machine hides it, and lets nobody write to it.
+fn show(environment: &Path, private: &Path, root: &Path) -> io::Result<()> {
+    let within = |path: &Path| root.join(path.strip_prefix("/").unwrap_or(path));
+    let target = within(environment);
+    let is_hidden = !target.exists() && environment.starts_with(private) && within(private).exists();
+    if is_hidden {
+        // The empty directory is everyone's, so the way to the environment is made in one of our own.
+        mount_kind(&within(private), "tmpfs", MsFlags::MS_NOSUID | MsFlags::MS_NODEV, "mode=755,size=1m")?;
+    }
+    fs::create_dir_all(&target)?;
+    bind(environment, &target, true)?;
+    make_read_only(&target, true)?;
+    if is_hidden { make_read_only(&within(private), false) } else { Ok(()) }
 }
 
 fn pivot(root: &Path) -> io::Result<()> {

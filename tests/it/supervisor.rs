@@ -17,7 +17,7 @@ use model::{
     task::{Cause, Ending},
 };
 use trainmaster::{
-    config::ServerConfig,
+    config::{PythonConfig, ServerConfig},
     engine::{
         Engine, Start,
         local::{Local, LocalEngine},
@@ -52,6 +52,7 @@ impl Run {
             files: BTreeMap::new(),
             code: None,
             input: None,
+            environment: None,
             limits: Limits { cpus_milli: 1000, memory_bytes: 256 << 20, shared_memory_bytes: 3 << 20, processes_max: 100 },
             stop_grace_ms: 500,
             ports: Vec::new(),
@@ -104,7 +105,15 @@ impl Run {
         let nodes = ServerConfig::virtual_nodes(1, 2.0, "1GiB", &BTreeMap::new());
         let listen = ([127, 0, 0, 1], 0).into();
         let data = self.data.path().to_owned();
-        let config = ServerConfig { data, listen, insecure_http: false, allow_hosts: Vec::new(), nodes, devices: BTreeMap::new() };
+        let config = ServerConfig {
+            data,
+            listen,
+            insecure_http: false,
+            allow_hosts: Vec::new(),
+            nodes,
+            devices: BTreeMap::new(),
+            python: PythonConfig::default(),
+        };
         let local = Local { exe: binary().into(), ..Local::from_config(&config).unwrap() };
         fs::write(live_marker(self.data.path(), &self.order.run), "").unwrap();
         LocalEngine::new(local)
