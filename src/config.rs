@@ -24,6 +24,8 @@ pub struct ServerConfig {
     pub nodes: Vec<NodeConfig>,
     /// Devices that no library can find, by type, for the one node of an empty `nodes`.
     pub devices: BTreeMap<String, u32>,
+    /// How long a task that is ready waits for the others of its gang, where the owner says.
+    pub gang_timeout_ms: Option<u64>,
 }
 
 /// A virtual node: a share of this machine with its own address.
@@ -142,6 +144,7 @@ mod tests {
             allow_hosts: Vec::new(),
             nodes: Vec::new(),
             devices: BTreeMap::new(),
+            gang_timeout_ms: None,
         };
         assert!(config("127.0.0.1:1", false).check().is_ok());
         assert!(config("[::1]:1", false).check().is_ok());

@@ -26,6 +26,16 @@ pub struct RunOrder {
     pub ports: Vec<u16>,
     /// The address the child's ports belong to.
     pub address: String,
+    /// Only where there is more than one task and they begin together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gang: Option<GangOrder>,
+}
+
+/// What a task of a gang has to know of the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct GangOrder {
+    /// How long a task that is ready waits for the others.
+    pub timeout_ms: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -41,6 +51,10 @@ pub struct Limits {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Report {
+    /// Everything is prepared; the child waits for its gang.
+    Ready {
+        at_ms: u64,
+    },
     /// The child runs.
     Started {
         at_ms: u64,

@@ -32,6 +32,9 @@ pub struct Plan {
     pub retries: Retries,
     /// Whether all tasks start together or not at all.
     pub gang: bool,
+    /// How long a task that is ready waits for the others of its gang.
+    #[serde(default)]
+    pub gang_timeout_ms: u64,
     pub max_duration_ms: Option<u64>,
     pub stop_grace_ms: u64,
     /// How long the sandbox of a failed task stays.
@@ -104,6 +107,7 @@ pub struct HouseRules {
     pub stop_grace_ms_default: u64,
     pub retries_max: u32,
     pub ports_max: u32,
+    pub gang_timeout_ms: u64,
 }
 
 impl Default for HouseRules {
@@ -116,6 +120,7 @@ impl Default for HouseRules {
             stop_grace_ms_default: 30_000,
             retries_max: 100,
             ports_max: 64,
+            gang_timeout_ms: 600_000,
         }
     }
 }
@@ -146,6 +151,11 @@ fn follows(problem: &Problem, left_out: &BTreeSet<String>) -> bool {
 }
 
 impl Plan {
+    /// Whether no task may begin before the others are ready.
+    pub fn begins_together(&self) -> bool {
+        self.gang && self.task_count() > 1
+    }
+
     pub fn task_count(&self) -> u32 {
         self.roles.iter().map(|role| role.tasks).sum()
     }

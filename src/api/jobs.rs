@@ -6,10 +6,12 @@ use axum::{
     http::{HeaderMap, StatusCode},
 };
 use model::{
+    gang,
     ids::{JobId, JobName},
     job::{JobEvent, JobState, next},
     plan::{self, Plan},
     resources::parse_duration_ms,
+    task::TaskState,
     wire::{Action, Actions, ErrorBody, JobDetail, JobPage, JobSummary, RunView, Submitted},
 };
 use serde::Deserialize;
@@ -193,7 +195,7 @@ pub async fn show(State(app): AppState, Caller(holder): Caller, Path(text): Path
     let (job, runs) = app.store.read(read).await?.ok_or(Error::NoSuchJob(text))?;
     let spec = serde_json::from_str(&job.spec).map_err(|error| Error::Internal(error.to_string()))?;
     let actions = actions(job.state);
-    Ok(Json(JobDetail { summary: summary(&job), spec, runs: runs.into_iter().map(run_view).collect(), actions }))
+    Ok(Json(JobDetail { summary: summary(&job), spec, runs: run_views(runs), actions }))
 }
 
 fn actions(state: JobState) -> Actions {
@@ -225,6 +227,19 @@ pub fn summary(job: &Job) -> JobSummary {
         started_at_ms: job.started_at_ms,
         ended_at_ms: job.ended_at_ms,
     }
+}
+
+fn run_views(runs: Vec<Run>) -> Vec<RunView> {
+    let is_waited_for = |run: &&Run| run.state == TaskState::Starting && run.ready_at_ms.is_none();
+    let waited_for: Vec<(u32, String)> = runs.iter().filter(is_waited_for).map(|it| (it.run.attempt, it.run.task.to_string())).collect();
+    let view = |run: Run| {
+        let is_ready = run.state == TaskState::Starting && run.ready_at_ms.is_some();
+        let missing = |attempt| waited_for.iter().filter(|it| it.0 == attempt).map(|it| it.1.clone()).collect::<Vec<_>>();
+        let waits = is_ready.then(|| gang::waits_for(&missing(run.run.attempt)));
+        let view = run_view(run);
+        RunView { reason: waits.unwrap_or(view.reason), ..view }
+    };
+    runs.into_iter().map(view).collect()
 }
 
 fn run_view(run: Run) -> RunView {

@@ -24,6 +24,7 @@ mod events;
 mod explain;
 mod extract;
 mod follow;
+mod gang;
 mod guard;
 mod jobs;
 mod log_files;
@@ -75,6 +76,7 @@ fn routes_with_policies() -> Routes {
         .add(Policy::Admin, routes!(nodes::up))
         .add(Policy::Run, routes!(runs::order))
         .add(Policy::Run, routes!(runs::report))
+        .add(Policy::Run, routes!(gang::gang))
         .add(Policy::Run, routes!(runs::output))
 }
 

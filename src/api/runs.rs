@@ -47,8 +47,14 @@ pub async fn report(State(app): AppState, OwnRun(run): OwnRun, Body(body): Body)
     let report: Report =
         serde_json::from_slice(&body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })?;
     crate::crash::point("finish.notified-before-commit");
+    let is_ready = matches!(report, Report::Ready { .. });
     let (written, moved) = app.store.write(move |sql| control::take_report(sql, &run, &report)).await?;
-    app.nudge.after(moved);
+    // Who is ready takes nothing and frees nothing; only its gang wants to know.
+    if is_ready {
+        app.nudge.gang();
+    } else {
+        app.nudge.after(moved);
+    }
     match written {
         Written::Yes => Ok(StatusCode::NO_CONTENT),
         Written::Stale => Err(Error::StaleRun),

@@ -8,7 +8,7 @@ use std::{
 use model::{
     ids::{JobId, RunKey},
     job::{JobEvent, JobState, next},
-    order::{Limits, Report, RunOrder},
+    order::{GangOrder, Limits, Report, RunOrder},
     reconcile::{Action, Wanted, decide},
     rendezvous::{self, Place},
     task::{Cause, Ending, Whose},
@@ -117,7 +117,7 @@ fn read_wanted(sql: &Sql<'_>, seen: &[RunKey]) -> Result<(Vec<Wanted>, BTreeSet<
     Ok((wanted, untouchable))
 }
 
-fn should_stop(state: JobState) -> bool {
+pub fn should_stop(state: JobState) -> bool {
     match state {
         JobState::Starting | JobState::Running | JobState::Unknown => false,
         JobState::Queued | JobState::Finishing | JobState::Stopping | JobState::Succeeded | JobState::Failed | JobState::Stopped => true,
@@ -217,6 +217,7 @@ pub fn order(job: &Job, gang: &[Run], run: &Run) -> Option<RunOrder> {
         stop_grace_ms: job.plan.stop_grace_ms,
         ports: run.ports.values().flatten().copied().collect(),
         address: run.address.clone(),
+        gang: job.plan.begins_together().then_some(GangOrder { timeout_ms: job.plan.gang_timeout_ms }),
     })
 }
 

@@ -18,10 +18,12 @@ use serde::{Deserialize, Serialize};
 use super::{
     cgroup::{Blueprint, Door, Group},
     child::{Pipes, explain},
+    gang,
     identity::Identity,
     init::{self, Walls},
     journal::now_ms,
     leash::{self, Down, Leash, Up},
+    report::Home,
     sandbox::{self, Rooms},
     signals, spawn,
 };
@@ -59,6 +61,7 @@ pub struct Ground<'a> {
     pub blueprint: &'a Blueprint,
     /// Signals that ask us to stop wait here.
     pub stop: &'a OwnedFd,
+    pub home: &'a Home,
 }
 
 /// Starts the child, with as much around it as the kernel grants. The error is how the run ended
@@ -218,6 +221,9 @@ impl Begun {
         crash::point("start.after-identity-before-exec");
         if signals::take(ground.stop) {
             return Err(self.undo(Failed::Cause(Cause::Stopped { killed: false })));
+        }
+        if let Some(cause) = order.gang.as_ref().and_then(|gang| gang::wait(gang, ground.home, ground.stop, &self.ends.leash)) {
+            return Err(self.undo(Failed::Cause(cause)));
         }
         let command = order.command.first().map_or("", String::as_str);
         if let Some(why) = self.exec(command) {

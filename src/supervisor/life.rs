@@ -119,7 +119,8 @@ impl Life {
         let blueprint = Blueprint::draw(Hierarchies::here(), &self.order.run, &self.order.limits);
         self.write_down_who_we_are(&blueprint).context("writing supervisor.json")?;
         exit::reserve(&self.dir).context("reserving room for the exit record")?;
-        let launched = launch::launch(&Ground { dir: &self.dir, order: &self.order, blueprint: &blueprint, stop: &self.stop });
+        let launched =
+            launch::launch(&Ground { dir: &self.dir, order: &self.order, blueprint: &blueprint, stop: &self.stop, home: &self.home });
         protect_ourselves();
         match launched {
             Ok(launched) => self.watch(&launched),

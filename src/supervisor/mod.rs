@@ -6,6 +6,7 @@
 pub mod cgroup;
 mod child;
 pub mod exit;
+mod gang;
 pub mod identity;
 mod init;
 mod journal;

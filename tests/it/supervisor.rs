@@ -54,6 +54,7 @@ impl Run {
             stop_grace_ms: 500,
             ports: Vec::new(),
             address: "127.0.0.1".into(),
+            gang: None,
         };
         let mut run = Self { data: tempfile::tempdir_in(place).unwrap(), order };
         // Every test has a run of its own also in the eyes of the kernel's control groups.
@@ -102,7 +103,15 @@ impl Run {
         let nodes = ServerConfig::virtual_nodes(1, 2.0, "1GiB", &BTreeMap::new());
         let listen = ([127, 0, 0, 1], 0).into();
         let data = self.data.path().to_owned();
-        let config = ServerConfig { data, listen, insecure_http: false, allow_hosts: Vec::new(), nodes, devices: BTreeMap::new() };
+        let config = ServerConfig {
+            data,
+            listen,
+            insecure_http: false,
+            allow_hosts: Vec::new(),
+            nodes,
+            devices: BTreeMap::new(),
+            gang_timeout_ms: None,
+        };
         let local = Local { exe: binary().into(), ..Local::from_config(&config).unwrap() };
         fs::write(live_marker(self.data.path(), &self.order.run), "").unwrap();
         LocalEngine::new(local)
