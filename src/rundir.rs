@@ -76,6 +76,8 @@ places! {
     /// The exit record before it is whole. It is allocated at the start, so that a full disk cannot
     /// keep an ending from being written down.
     exit_part = "exit.part";
+    /// What a task of a gang finds of its neighbours.
+    gang = "gang";
     /// Our own words about this run.
     journal = "supervisor.log";
     output = "output";

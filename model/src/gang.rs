@@ -2,7 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::resources::show_duration_ms;
+use crate::{plan::Plan, resources::show_duration_ms, spec::Convention};
+
+/// The port on which a supervisor listens for the other tasks of its gang. No task is told of it: it is given
+/// out with a task's own ports, and is none of them.
+pub const LAUNCH_LABEL: &str = "trainmaster-launch";
+
+/// Whether tasks may start processes in each other, as MPI's launchers do.
+pub fn has_launcher(plan: &Plan) -> bool {
+    plan.begins_together() && plan.conventions.contains(&Convention::Mpi)
+}
 
 /// What a supervisor learns that asks whether its gang may begin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]

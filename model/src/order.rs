@@ -36,6 +36,22 @@ pub struct RunOrder {
 pub struct GangOrder {
     /// How long a task that is ready waits for the others.
     pub timeout_ms: u64,
+    /// Every task of the gang by name, and the address it has; this one too.
+    pub addresses: BTreeMap<String, String>,
+    /// Only where tasks may start processes in each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch: Option<LaunchOrder>,
+}
+
+/// How tasks of a gang reach into each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct LaunchOrder {
+    /// Where this task listens for the others.
+    pub port: u16,
+    /// Where each task listens.
+    pub ports: BTreeMap<String, u16>,
+    /// Known to this attempt of this job alone.
+    pub key: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]

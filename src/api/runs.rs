@@ -30,11 +30,12 @@ use crate::{
 #[utoipa::path(get, path = "/api/v1/runs/{run}/order", params(("run" = String, Path)),
     responses((status = 200, body = RunOrder), (status = 404, body = ErrorBody)))]
 pub async fn order(State(app): AppState, OwnRun(run): OwnRun) -> Result<Json<RunOrder>, Error> {
-    let text = run.to_string();
+    let (text, run_key) = (run.to_string(), app.run_key.clone());
     let read = move |sql: &Sql<'_>| {
         let Some(job) = jobs::get(sql, run.job)? else { return Ok(None) };
         let gang = runs::of_attempt(sql, run.job, run.attempt)?;
-        Ok(gang.iter().find(|it| it.run == run).and_then(|own| control::order(&job, &gang, own)))
+        let order = gang.iter().find(|it| it.run == run).and_then(|own| control::order(&job, &gang, own));
+        Ok(order.map(|order| control::gang_order::complete(order, &job, &gang, &run_key)))
     };
     app.store.read(read).await?.map(Json).ok_or(Error::NoSuchRun(text))
 }

@@ -15,6 +15,7 @@ pub mod list;
 pub mod login;
 pub mod logs;
 pub mod nodes;
+pub mod reach;
 pub mod rerun;
 pub mod run;
 pub mod schema;
@@ -112,6 +113,8 @@ pub enum Verb {
     Nodes(nodes::NodesArgs),
     /// Say what this machine can do for tasks, and whether a server answers
     Doctor,
+    /// Run a command in another task of the same job; for use inside a task
+    Reach(reach::ReachArgs),
     /// Keep a server's address and a token for the next calls
     Login(login::LoginArgs),
     /// Print the JSON Schema of the job file
@@ -135,6 +138,7 @@ fn perform(context: &Context, verb: Verb) -> Result<Exit, Failure> {
         Verb::Up(args) => up::up(context, &args),
         Verb::Schema => schema::schema(),
         Verb::Completions(args) => completions::completions(&args),
+        Verb::Reach(args) => reach::reach(&args),
         Verb::Run(args) => ask(run::run(context, &args)),
         Verb::Submit(args) => ask(submit::submit(context, &args)),
         Verb::List(args) => ask(list::list(context, &args)),

@@ -20,6 +20,7 @@ use crate::{
 
 pub mod board;
 mod deadlines;
+pub mod gang_order;
 mod placing;
 mod running;
 mod settling;

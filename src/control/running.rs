@@ -6,16 +6,17 @@ use std::{
 };
 
 use model::{
+    gang::LAUNCH_LABEL,
     ids::{JobId, RunKey},
     job::{JobEvent, JobState, next},
-    order::{GangOrder, Limits, Report, RunOrder},
+    order::{Limits, Report, RunOrder},
     reconcile::{Action, Wanted, decide},
     rendezvous::{self, Place},
     task::{Cause, Ending, Whose},
     template,
 };
 
-use super::{Control, now_ms, readable, take_report};
+use super::{Control, gang_order, now_ms, readable, take_report};
 use crate::{
     engine::{EngineError, Start},
     store::{
@@ -177,7 +178,7 @@ pub async fn start_all(control: &Control, (job, gang): (Job, Vec<Run>)) {
 
 /// An engine that is away is asked again on the next sweep; one that says never has the last word.
 async fn start_one(control: &Control, job: &Job, gang: &[Run], run: &Run) {
-    let Some(order) = order(job, gang, run) else { return };
+    let Some(order) = order(job, gang, run).map(|order| gang_order::complete(order, job, gang, &control.run_key)) else { return };
     let token = control.run_key.token(&run.run);
     let start = Start { order: &order, token: &token, server_url: &control.server_url };
     match control.engine.start(start).await {
@@ -217,10 +218,13 @@ pub fn order(job: &Job, gang: &[Run], run: &Run) -> Option<RunOrder> {
         stop_grace_ms: job.plan.stop_grace_ms,
         ports: run.ports.values().flatten().copied().collect(),
         address: run.address.clone(),
-        gang: job.plan.begins_together().then_some(GangOrder { timeout_ms: job.plan.gang_timeout_ms }),
+        gang: None,
     })
 }
 
+/// The launcher's port is between supervisors and nobody else's business.
 fn place_of(run: &Run) -> Place {
-    Place { role: run.run.task.role.clone(), index: run.run.task.index, address: run.address.clone(), ports: run.ports.clone() }
+    let mut ports = run.ports.clone();
+    ports.remove(LAUNCH_LABEL);
+    Place { role: run.run.task.role.clone(), index: run.run.task.index, address: run.address.clone(), ports }
 }

@@ -193,7 +193,12 @@ impl Life {
                 shipment.keep_shipping().await;
             }
         };
-        tokio::join!(tell, ship);
+        let receive = async {
+            if let Some(door) = &launched.door {
+                door.serve().await;
+            }
+        };
+        tokio::join!(tell, ship, receive);
         std::future::pending().await
     }
 

@@ -17,12 +17,14 @@ mod life;
 pub mod lock;
 mod logs;
 mod mounts;
+mod neighbours;
 mod nursery;
+pub mod reach;
 pub mod record;
 mod report;
 mod sandbox;
 mod ship;
-mod signals;
+pub mod signals;
 mod spawn;
 mod told;
 mod tree;
@@ -33,6 +35,7 @@ use std::{ffi::OsString, process::ExitCode};
 pub use child::RUN_VARIABLE;
 pub use launch::ChildRecord;
 pub use life::SupervisorRecord;
+pub use neighbours::ROOM_VARIABLE;
 pub use nursery::Nursery;
 
 /// `trainmaster supervise …`: lives one run from beginning to end.

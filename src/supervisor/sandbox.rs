@@ -16,7 +16,10 @@ use std::{
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
-use super::mounts::{bind, make_read_only, path_of};
+use super::{
+    mounts::{bind, make_read_only, path_of},
+    neighbours::Neighbours,
+};
 use crate::rundir::{RunDir, private_dir};
 
 /// What the rooms are made of.
@@ -25,10 +28,11 @@ pub struct Rooms {
     pub code: Option<PathBuf>,
     pub input: Option<PathBuf>,
     pub shared_memory_bytes: u64,
+    pub gang: Option<Neighbours>,
 }
 
 /// What the child's root has in the place of the machine's own.
-const OURS: [&str; 6] = ["proc", "input", "output", "code", "cache", "tmp"];
+const OURS: [&str; 7] = ["proc", "input", "output", "code", "cache", "tmp", ".trainmaster"];
 
 /// Builds the rooms and moves in. Answers what could not be had.
 ///
@@ -47,6 +51,9 @@ pub fn move_in(rooms: &Rooms, in_user_namespace: bool) -> io::Result<Vec<String>
     missing.extend(proc(&root)?);
     missing.extend(devices_and_kernel(&root, rooms.shared_memory_bytes));
     missing.extend(own_rooms(rooms, &root, in_user_namespace)?);
+    if let Some(gang) = &rooms.gang {
+        missing.extend(gang.move_in(&rooms.dir, &root));
+    }
     hide(rooms.dir.private(), &root, &empty)?;
     make_read_only(&root, false)?;
     pivot(&root)?;
@@ -185,6 +192,9 @@ pub fn furnish(rooms: &Rooms) -> io::Result<()> {
     if rooms.code.is_some() {
         private_dir(&dir.code_upper())?;
         private_dir(&dir.code_work())?;
+    }
+    if let Some(gang) = &rooms.gang {
+        gang.furnish(dir)?;
     }
     fs::set_permissions(dir.tmp(), fs::Permissions::from_mode(0o1777))
 }
