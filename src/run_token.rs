@@ -86,6 +86,9 @@ mod tests {
         for wrong in ["", "00", "zz", &token[..62], &format!("{token}00"), "ü"] {
             assert!(!after_restart.is_token(&run(1), wrong), "{wrong}");
         }
+        let key = after_restart.gang_key(run(1).job, 1);
+        assert_eq!(key, RunSecret::of(data.path()).unwrap().gang_key(run(1).job, 1));
+        assert!(key != after_restart.gang_key(run(1).job, 2) && !after_restart.is_token(&run(1), &key));
         let elsewhere = tempfile::tempdir().unwrap();
         assert!(!RunSecret::of(elsewhere.path()).unwrap().is_token(&run(1), &token));
     }

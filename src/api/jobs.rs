@@ -242,7 +242,9 @@ fn run_views(runs: Vec<Run>) -> Vec<RunView> {
     runs.into_iter().map(view).collect()
 }
 
-fn run_view(run: Run) -> RunView {
+fn run_view(mut run: Run) -> RunView {
+    // Between supervisors, and none of the task's.
+    run.ports.remove(gang::LAUNCH_LABEL);
     RunView {
         task: run.run.task.to_string(),
         attempt: run.run.attempt,

@@ -146,7 +146,7 @@ impl Call<'_> {
 fn listen(mut stream: TcpStream) -> io::Result<u8> {
     let (mut decoder, mut bytes) = (Decoder::default(), vec![0; DATA_BYTES_MAX]);
     loop {
-        while let Some(frame) = decoder.next().map_err(io::Error::other)? {
+        while let Some(frame) = decoder.frame().map_err(io::Error::other)? {
             match frame {
                 // Nobody may listen any more; the command sees that as it would see it here.
                 Frame::Stdout(bytes) => output::bytes(output::Sink::Stdout, &bytes)?,
@@ -164,16 +164,21 @@ fn listen(mut stream: TcpStream) -> io::Result<u8> {
 }
 
 fn feed(line: &Mutex<TcpStream>, with_stdin: bool) {
+    if with_stdin {
+        feed_all(line, io::stdin().lock());
+    }
+    tell(line, &Frame::StdinEnd);
+}
+
+fn feed_all(line: &Mutex<TcpStream>, mut stdin: impl Read) {
     let mut bytes = vec![0; DATA_BYTES_MAX];
-    let mut stdin = io::stdin().lock();
-    while with_stdin {
+    loop {
         match stdin.read(&mut bytes) {
             Ok(read @ 1..) if tell(line, &Frame::Stdin(bytes[..read].to_vec())) => {}
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Ok(_) | Err(_) => break,
+            Ok(_) | Err(_) => return,
         }
     }
-    tell(line, &Frame::StdinEnd);
 }
 
 fn tell(line: &Mutex<TcpStream>, frame: &Frame) -> bool {

@@ -289,6 +289,31 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_gang_waits_for_those_who_are_neither_ready_nor_running_nor_over() {
+        let place = Place::new();
+        let keys = ["ps-0", "worker-0", "worker-1", "worker-2"].map(|task| run_key(1, task, 1));
+        let store = with_runs(&place, &keys).await;
+        let waited_for = async || {
+            let tasks = store.read(|sql| not_ready(sql, job_id(1), 1)).await.unwrap();
+            tasks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        };
+        let say_ready = async |at_ms| {
+            let key = keys[1].clone();
+            store.write(move |sql| ready(sql, &key, at_ms)).await.unwrap()
+        };
+        assert_eq!(waited_for().await, "ps-0 worker-0 worker-1 worker-2");
+        assert_eq!((say_ready(5).await, say_ready(9).await), (Written::Yes, Written::Yes), "said twice, as after a lost answer");
+        assert_eq!(run(&store, &keys[1]).await.ready_at_ms, Some(5));
+        assert_eq!(start(&store, &keys[2]).await, Written::Yes);
+        assert_eq!(end(&store, &keys[3], Cause::Exited { code: 0 }).await, Written::Yes);
+        assert_eq!(waited_for().await, "ps-0");
+        place.change_by_hand("UPDATE run SET state = 'nonsense' WHERE role = 'ps'");
+        assert_eq!(waited_for().await, "ps-0", "nobody knows what it does, so it is waited for");
+        assert_eq!(end(&store, &keys[1], Cause::Stopped { killed: false }).await, Written::Yes);
+        assert_eq!(say_ready(9).await, Written::Stale);
+    }
+
+    #[tokio::test]
     async fn the_order_of_endings_counts_within_the_attempt() {
         let place = Place::new();
         let keys = [("ps-0", 1), ("worker-0", 1), ("worker-1", 1), ("worker-0", 2)].map(|(task, attempt)| run_key(1, task, attempt));

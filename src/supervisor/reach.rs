@@ -66,7 +66,7 @@ impl Door {
     async fn try_serve(&self) -> io::Result<()> {
         let listener = TcpListener::from_std(self.listener.try_clone()?)?;
         let house = Arc::new(House {
-            line: AsyncFd::with_interest(self.line.as_fd().try_clone_to_owned()?, Interest::READABLE)?,
+            line: listen(self.line.as_fd().try_clone_to_owned()?)?,
             key: self.key.clone(),
             name: self.name.clone(),
             next: AtomicU64::new(1),
@@ -88,6 +88,11 @@ impl Door {
             });
         }
     }
+}
+
+fn listen(line: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: the descriptor is owned by what it is registered with, so it stays open and the same.
+    unsafe { AsyncFd::register_with_interest(line, Interest::READABLE) }.map_err(io::Error::from)
 }
 
 /// What all callers share.

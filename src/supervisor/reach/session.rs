@@ -71,7 +71,7 @@ pub fn fresh_nonce() -> io::Result<Nonce> {
 async fn first_frame(stream: &mut TcpStream, decoder: &mut Decoder) -> io::Result<Start> {
     let mut bytes = vec![0; DATA_BYTES_MAX];
     loop {
-        match decoder.next().map_err(io::Error::other)? {
+        match decoder.frame().map_err(io::Error::other)? {
             Some(Frame::Start(start)) => return Ok(start),
             Some(_) => return Err(io::ErrorKind::InvalidData.into()),
             None => {}
@@ -138,9 +138,15 @@ impl Guest {
                 _ = &mut outputs, if !all_said => all_said = true,
                 writes = &mut deliver, if delivered.is_none() => match writes {
                     Ok(writes) => delivered = Some(writes),
-                    Err(_) => return Ok(house.signal(id, KILL)),
+                    Err(error) => {
+                        house.signal(id, KILL);
+                        return Err(error);
+                    }
                 },
-                () = &mut heed => return Ok(house.signal(id, KILL)),
+                () = &mut heed => {
+                    house.signal(id, KILL);
+                    return Ok(());
+                }
             }
         };
         let last_words = async {
@@ -199,7 +205,7 @@ async fn say_last(mut writes: OwnedWriteHalf, frame: Frame) -> io::Result<()> {
 async fn heed(house: &House, id: u64, mut reads: OwnedReadHalf, mut decoder: Decoder, stdin: pipe::Sender) {
     let (mut stdin, mut bytes) = (Some(stdin), vec![0; DATA_BYTES_MAX]);
     loop {
-        match decoder.next() {
+        match decoder.frame() {
             Ok(Some(Frame::Stdin(input))) => {
                 let Some(pipe) = &mut stdin else { continue };
                 tokio::select! {

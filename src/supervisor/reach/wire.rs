@@ -147,7 +147,7 @@ impl Decoder {
     }
 
     /// The next frame, once it is whole.
-    pub fn next(&mut self) -> Result<Option<Frame>, BadFrame> {
+    pub fn frame(&mut self) -> Result<Option<Frame>, BadFrame> {
         let rest = &self.bytes[self.read..];
         let Some((head, after)) = rest.split_at_checked(HEAD_BYTES) else { return Ok(None) };
         let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
@@ -190,7 +190,7 @@ mod tests {
             let mut frames = Vec::new();
             for chunk in bytes.chunks(size) {
                 decoder.feed(chunk);
-                while let Some(frame) = decoder.next().unwrap() {
+                while let Some(frame) = decoder.frame().unwrap() {
                     frames.push(frame);
                 }
             }
@@ -203,7 +203,7 @@ mod tests {
         let said = |bytes: &[u8]| {
             let mut decoder = Decoder::default();
             decoder.feed(bytes);
-            decoder.next().map_or_else(|bad| bad.to_string(), |frame| format!("{frame:?}"))
+            decoder.frame().map_or_else(|bad| bad.to_string(), |frame| format!("{frame:?}"))
         };
         assert_eq!(said(&[b'O', 0xff, 0xff, 0xff, 0xff]), "a frame of 4294967295 bytes is longer than any of ours");
         assert_eq!(said(&[b'O', 0, 2, 0, 1]), "a frame of 131073 bytes is longer than any of ours");
