@@ -18,7 +18,7 @@ fn run_of(job: &Value, task: &str) -> Value {
 }
 
 fn two_workers(line: &str) -> String {
-    json!({ "name": "pair", "roles": { "worker": { "tasks": 2, "cpus": 2, "command": line } } }).to_string()
+    json!({ "name": "pair", "conventions": [], "roles": { "worker": { "tasks": 2, "cpus": 2, "command": line } } }).to_string()
 }
 
 /// A gang of which one task's run is kept from this machine's engine, as if it were somebody else's to start.
@@ -103,8 +103,7 @@ fn when_one_task_cannot_start_the_others_end_without_having_begun() {
 #[test]
 fn a_port_that_somebody_took_is_the_platforms_fault_and_is_retried_without_counting() {
     let house = House::with_args(&FOUR_CPUS);
-    let file =
-        json!({ "name": "ports", "roles": { "worker": { "tasks": 2, "cpus": 2, "ports": { "grpc": 1 }, "command": "echo began" } } });
+    let file = json!({ "name": "ports", "conventions": [], "roles": { "worker": { "tasks": 2, "cpus": 2, "ports": { "grpc": 1 }, "command": "echo began" } } });
     let (job, held) = place_without(&house, "worker-1", &file.to_string());
     until_ready(&house, &job, "worker-0");
     let port = run_of(&house.show(&job), "worker-1")["ports"]["grpc"][0].as_u64().unwrap() as u16;

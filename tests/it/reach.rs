@@ -48,7 +48,7 @@ fn streams_codes_and_signals_go_through() {
         trainmaster reach worker-0 -- sh -c 'kill -SEGV $$'; echo "code $?"
         trainmaster reach worker-0 -- no-such-program 2>&1; echo "code $?"
         trainmaster reach worker-9 -- true 2>/dev/null; echo "code $?"
-        trainmaster reach worker-0 -- sh -c 'trap "echo heard; exit 3" TERM; echo > /output/ready; while :; do sleep 0.05; done' &
+        trainmaster reach worker-0 -- sh -c 'trap "echo heard; exit 3" TERM; echo > /output/ready; while :; do sleep 0.05; done' 2>/dev/null &
         until trainmaster reach worker-0 -- test -e /output/ready; do :; done
         kill -TERM $!; wait $!; echo "code $?"
     "#;
