@@ -38,9 +38,13 @@ pub struct Meeting<'a> {
 impl Key {
     /// From its hexadecimal digits.
     pub fn read(hex: &str) -> Option<Self> {
-        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-        let bytes: Option<Vec<u8>> = hex.trim().as_bytes().chunks(2).map(byte).collect();
-        bytes.filter(|bytes| bytes.len() == PROOF_BYTES).map(Self)
+        const DIGITS: usize = 64;
+        let digits = hex.trim();
+        if digits.len() != DIGITS || !digits.chars().all(|it| it.is_ascii_hexdigit()) {
+            return None;
+        }
+        let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
+        (0..DIGITS).step_by(2).map(byte).collect::<Option<_>>().map(Self)
     }
 
     /// Each side proves something else, so that none can be given back its own words.
@@ -232,7 +236,7 @@ mod tests {
     fn a_key_is_read_from_its_digits_and_from_nothing_else() {
         let digits = "0f".repeat(32);
         assert_eq!(Key::read(&format!("{digits}\n")).unwrap().0, [15; 32]);
-        for wrong in ["", "0f", &digits[1..], &format!("{digits}0f"), "ü", &"zz".repeat(32)] {
+        for wrong in ["", "0f", &digits[1..], &format!("{digits}0f"), "ü", &"zz".repeat(32), &"+f".repeat(32)] {
             assert!(Key::read(wrong).is_none(), "{wrong}");
         }
     }
