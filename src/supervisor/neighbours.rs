@@ -114,6 +114,10 @@ pub fn variables(order: &RunOrder, room: &Path) -> BTreeMap<String, String> {
         ("OMPI_MCA_if_base_do_not_resolve", "1".into()),
         ("PRTE_MCA_prte_do_not_resolve", "1".into()),
     ];
+    if room != Path::new(ROOM) {
+        // Without a sandbox all tasks have the machine's name, and Open MPI would take them for one host.
+        all.push(("OMPI_MCA_btl", "tcp,self".into()));
+    }
     if order.address.parse::<IpAddr>().is_ok_and(|it| it.is_loopback()) {
         // Open MPI does not look there by itself, and elsewhere the tasks of virtual nodes are not to be found.
         let loopback = ["OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include", "PRTE_MCA_prte_if_include"];
@@ -149,5 +153,29 @@ mod tests {
         127.0.0.1 localhost
         10.0.0.1 worker-0
         ");
+    }
+
+    #[test]
+    fn only_a_task_that_may_reach_others_is_told_how() {
+        let order = |gang: serde_json::Value| -> RunOrder {
+            let limits = serde_json::json!({ "cpus_milli": 1, "memory_bytes": 1, "shared_memory_bytes": 1, "processes_max": 1 });
+            let run = "job-00000000000170008000000000000000:worker-0:1";
+            let order = serde_json::json!({ "run": run, "node": "a", "command": [], "env": {}, "code": null, "input": null, "limits": limits,
+                "stop_grace_ms": 1, "ports": [], "address": "127.0.0.2", "gang": gang });
+            serde_json::from_value(order).unwrap()
+        };
+        let mut gang = serde_json::json!({ "timeout_ms": 1, "addresses": {} });
+        assert!(variables(&order(gang.clone()), Path::new(ROOM)).is_empty());
+        gang["launch"] = serde_json::json!({ "port": 1, "ports": {}, "key": "" });
+        let order = order(gang);
+        let told = variables(&order, Path::new(ROOM));
+        assert_eq!(told["OMPI_MCA_plm_rsh_agent"], "/.trainmaster/bin/ssh");
+        assert_eq!(told["OMPI_MCA_btl_tcp_if_include"], "127.0.0.0/8");
+        assert!(!told.contains_key("OMPI_MCA_btl"));
+        let outside = variables(&order, Path::new("/data/gang"));
+        assert_eq!((outside["TRAINMASTER_GANG"].as_str(), outside["OMPI_MCA_btl"].as_str()), ("/data/gang", "tcp,self"));
+        let mut env = BTreeMap::from([("PATH".to_owned(), "/bin".to_owned())]);
+        put_first(&mut env, &order, Path::new(ROOM));
+        assert_eq!(env["PATH"], "/.trainmaster/bin:/bin");
     }
 }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use trainmaster::client::Call;
 
 use crate::house::{House, marked, until};
 
@@ -30,9 +31,9 @@ fn compiled(house: &House) -> PathBuf {
 }
 
 /// A launcher, and workers that wait to be reached.
-fn job(code: &Path, workers: u32, slots: u32, arguments: &str) -> Value {
+fn job(code: &Path, workers: u32, slots: u32, program: &str) -> Value {
     let hosts: String = (0..workers).map(|index| format!("worker-{index} slots={slots}\\n")).collect();
-    let line = format!("printf '{hosts}' > /tmp/hosts; exec mpirun --hostfile /tmp/hosts -np {} /code/sum {arguments}", workers * slots);
+    let line = format!("printf '{hosts}' > /tmp/hosts; exec mpirun --hostfile /tmp/hosts -np {} {program}", workers * slots);
     let worker = json!({ "tasks": workers, "cpus": 0.3, "memory": "256MiB", "command": "sleep 600" });
     let launcher = json!({ "cpus": 0.3, "memory": "256MiB", "command": line, "completion": { "min_succeeded": 1 } });
     json!({ "name": "sum", "code": code, "conventions": ["mpi"], "stop_grace": "1s", "roles": { "launcher": launcher, "worker": worker } })
@@ -53,7 +54,7 @@ fn four_ranks_over_two_tasks_and_over_four_add_up() {
     let house = House::with_args(&["--nodes", "2", "--node-cpus", "2", "--node-memory", "2GiB"]);
     let code = compiled(&house);
     for (workers, slots) in [(2, 2), (4, 1)] {
-        let id = house.submit(&job(&code, workers, slots, "").to_string());
+        let id = house.submit(&job(&code, workers, slots, "/code/sum").to_string());
         let shown = house.wait_until_over(&id);
         let said = house.log(&id, "launcher-0");
         assert_eq!(shown["state"], "succeeded", "{}\n{said}", shown["reason"]);
@@ -69,7 +70,7 @@ fn tasks_that_share_a_node_and_its_address_are_hosts_of_their_own() {
         return;
     }
     let house = House::new();
-    let id = house.submit(&job(&compiled(&house), 2, 1, "").to_string());
+    let id = house.submit(&job(&compiled(&house), 2, 1, "/code/sum").to_string());
     let shown = house.wait_until_over(&id);
     let said = house.log(&id, "launcher-0");
     assert_eq!(shown["state"], "succeeded", "{}\n{said}", shown["reason"]);
@@ -82,12 +83,25 @@ fn a_rank_that_dies_fails_the_job_within_seconds_and_nothing_is_left() {
         return;
     }
     let house = House::with_args(&["--nodes", "2", "--node-cpus", "2", "--node-memory", "2GiB"]);
-    let id = house.submit(&job(&compiled(&house), 2, 2, "2").to_string());
+    let id = house.submit(&job(&compiled(&house), 2, 2, "/code/sum 2").to_string());
     let submitted = Instant::now();
     let shown = house.wait_until_over(&id);
     assert_eq!(shown["state"], "failed", "{}", house.log(&id, "launcher-0"));
     let reason = shown["reason"].as_str().unwrap();
     assert!(reason.starts_with("launcher-0 exited with code 7 "), "{reason}\n{}", house.log(&id, "launcher-0"));
     assert!(submitted.elapsed() < Duration::from_secs(20), "{:?}", submitted.elapsed());
+    until("nothing of it is left", || marked(&id).is_empty());
+}
+
+#[test]
+fn a_stopped_job_leaves_no_rank_behind() {
+    if !has_mpi() {
+        return;
+    }
+    let house = House::with_args(&["--nodes", "2", "--node-cpus", "2", "--node-memory", "2GiB"]);
+    let id = house.submit(&job(&house.place(), 2, 2, "sh -c 'echo up; exec sleep 300'").to_string());
+    until("every rank is up", || house.log(&id, "launcher-0").matches("up\n").count() == 4);
+    house.call(Call::post(&format!("/api/v1/jobs/{id}/stop"), "")).unwrap();
+    house.wait_for(&id, "stopped");
     until("nothing of it is left", || marked(&id).is_empty());
 }
