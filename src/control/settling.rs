@@ -31,6 +31,7 @@ pub async fn turn(control: &Control) -> anyhow::Result<()> {
 pub fn take_report(sql: &Sql<'_>, run: &RunKey, report: &Report) -> Result<(Written, Option<JobState>), StoreError> {
     let written = match report {
         Report::Preparing { what } => jobs::set_starting_reason(sql, run, what)?,
+        Report::Ready { at_ms } => return Ok((runs::ready(sql, run, *at_ms)?, None)),
         Report::Started { at_ms, pid, missing } => runs::started(sql, run, *at_ms, *pid, missing)?,
         Report::Ended { ending } => runs::ended(sql, run, ending, now_ms())?,
     };

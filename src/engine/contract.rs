@@ -58,6 +58,7 @@ impl Ground {
             stop_grace_ms: GRACE_MS,
             ports: Vec::new(),
             address: "127.0.0.1".into(),
+            gang: None,
         }
     }
 

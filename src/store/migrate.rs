@@ -9,7 +9,8 @@ use crate::crash;
 
 /// Every step ever made; a step that was released is never edited. The number of steps done stands in
 /// the database as its `user_version`.
-pub(super) const STEPS: &[&str] = &[include_str!("migrations/0001_first.sql"), include_str!("migrations/0002_params.sql")];
+pub(super) const STEPS: &[&str] =
+    &[include_str!("migrations/0001_first.sql"), include_str!("migrations/0002_params.sql"), include_str!("migrations/0003_ready.sql")];
 
 /// Does the steps that are missing. Each is one transaction together with its number, so a crash
 /// between two of them is taken up where it stopped.

@@ -52,6 +52,7 @@ fn order() -> RunOrder {
         stop_grace_ms: 500,
         ports: Vec::new(),
         address: "127.0.0.1".into(),
+        gang: None,
     }
 }
 

@@ -110,6 +110,7 @@ impl Trial {
             stop_grace_ms: 1000,
             ports: Vec::new(),
             address: "127.0.0.1".into(),
+            gang: None,
         }
     }
 }
