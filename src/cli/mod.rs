@@ -25,6 +25,7 @@ pub mod up;
 pub mod wait;
 
 mod chunks;
+mod environment;
 #[cfg(test)]
 mod fake;
 mod follow;

@@ -65,11 +65,15 @@ impl Paths {
 
     /// Where a path of the sandbox really is: `/peers/hostfile` is the file `hostfile` in the peers' room.
     fn real(&self, path: &str) -> PathBuf {
-        let rooms = [&self.input, &self.output, &self.code, &self.cache, &self.tmp, &self.peers];
-        let names = Self::in_sandbox(None);
-        let names = [&names.input, &names.output, &names.code, &names.cache, &names.tmp, &names.peers];
-        let within = |(name, room): (&&PathBuf, &&PathBuf)| Some(room.join(Path::new(path).strip_prefix(name).ok()?));
-        names.iter().zip(&rooms).find_map(within).unwrap_or_else(|| path.into())
+        let rooms = |it: &Self| [&it.input, &it.output, &it.code, &it.cache, &it.tmp, &it.peers].map(Clone::clone);
+        let mut path = PathBuf::from(path);
+        for (name, room) in rooms(&Self::in_sandbox(None)).iter().zip(rooms(self)) {
+            if let Ok(rest) = path.strip_prefix(name) {
+                path = room.components().chain(rest.components()).collect();
+                break;
+            }
+        }
+        path
     }
 }
 
@@ -247,5 +251,28 @@ pub fn explain(command: &str, errno: i32) -> String {
         libc::ENOEXEC => format!("exec format error: `{command}` is neither a program for this machine nor a script with a #! line"),
         libc::E2BIG => format!("the arguments and environment of `{command}` are too long"),
         other => format!("`{command}`: {}", io::Error::from_raw_os_error(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_sandbox_a_path_of_it_is_where_its_room_really_is() {
+        let rooms = ["/real/in", "/real/out", "/real/code", "/real/cache", "/real/tmp", "/real/run/peers"].map(PathBuf::from);
+        let [input, output, code, cache, tmp, peers] = rooms;
+        let outside = Paths { input, output, code, cache, tmp, peers };
+        for (path, real) in [
+            ("/peers/hostfile", "/real/run/peers/hostfile"),
+            ("/output", "/real/out"),
+            ("/input/a/b", "/real/in/a/b"),
+            ("/outputs", "/outputs"),
+            ("/etc/hosts", "/etc/hosts"),
+        ] {
+            assert_eq!(outside.real(path), Path::new(real));
+            assert_eq!(Paths::in_sandbox().real(path), Path::new(path));
+            assert_eq!(outside.real(path).as_os_str(), real, "without a slash behind it");
+        }
     }
 }

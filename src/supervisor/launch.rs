@@ -67,7 +67,7 @@ pub struct Ground<'a> {
 /// without ever having begun.
 pub fn launch(ground: &Ground<'_>) -> Result<Launched, Cause> {
     let rooms = rooms(ground)?;
-    ports_are_free(ground.order)?;
+    address_and_ports_are_ours(ground.order)?;
     sandbox::furnish(&rooms).map_err(|error| platform(format!("the run's directories could not be made: {error}")))?;
     let mut refused = Vec::new();
     for walls in walls_to_try() {
@@ -126,7 +126,11 @@ fn rooms(ground: &Ground<'_>) -> Result<Rooms, Cause> {
     })
 }
 
-fn ports_are_free(order: &RunOrder) -> Result<(), Cause> {
+/// A place that is not ours, or ports that are not free, are the platform's fault: it gave them out.
+fn address_and_ports_are_ours(order: &RunOrder) -> Result<(), Cause> {
+    if let Err(error) = TcpListener::bind((order.address.as_str(), 0)) {
+        return Err(platform(format!("the address {} is not of this machine: {error}", order.address)));
+    }
     for port in &order.ports {
         if let Err(error) = TcpListener::bind((order.address.as_str(), *port)) {
             return Err(platform(format!("port {port} on {} cannot be used: {error}", order.address)));

@@ -24,6 +24,7 @@ mod logs;
 mod place;
 mod poison;
 mod relay;
+mod rendezvous;
 mod restart;
 mod run;
 mod stop;

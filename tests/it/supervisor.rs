@@ -256,6 +256,7 @@ fn what_cannot_be_started_says_why() {
         said(&|order| order.input = Some("/no/such/input".into())),
         said(&|order| order.env = BTreeMap::from([("HUGE".to_owned(), "x".repeat(3 << 20))])),
         said(&|order| order.ports = vec![port]).replace(&port.to_string(), "PORT"),
+        said(&|order| order.address = "192.0.2.1".into()),
     ];
     insta::assert_snapshot!(text.concat(), @"
     User could not start: no program `pyhton3` in PATH
@@ -270,6 +271,7 @@ fn what_cannot_be_started_says_why() {
     User could not start: the input directory `/no/such/input` is not there
     User could not start: the arguments and environment of `/bin/sh` are too long
     Platform could not start: port PORT on 127.0.0.1 cannot be used: Address already in use (os error 98)
+    Platform could not start: the address 192.0.2.1 is not of this machine: Cannot assign requested address (os error 99)
     ");
 }
 

@@ -1,5 +1,5 @@
 //! The set of the JSON jobs, release upon release: nothing that a job file of any of them may read was
-//! ever taken away. Left out are the class path of a Hadoop that is not there.
+//! ever taken away. Only the class path is left out: there is no Hadoop here.
 
 use super::{Amounts, Circle, Peer, Peers, RolePlan, Variables, each_spelling, host_list, of_every_task, of_myself, of_the_job, variables};
 
