@@ -262,7 +262,7 @@ mod tests {
     fn without_a_sandbox_a_path_of_it_is_where_its_room_really_is() {
         let rooms = ["/real/in", "/real/out", "/real/code", "/real/cache", "/real/tmp", "/real/run/peers"].map(PathBuf::from);
         let [input, output, code, cache, tmp, peers] = rooms;
-        let outside = Paths { input, output, code, cache, tmp, peers };
+        let outside = Paths { input, output, code, cache, tmp, peers, environment: None };
         for (path, real) in [
             ("/peers/hostfile", "/real/run/peers/hostfile"),
             ("/output", "/real/out"),
@@ -271,7 +271,7 @@ mod tests {
             ("/etc/hosts", "/etc/hosts"),
         ] {
             assert_eq!(outside.real(path), Path::new(real));
-            assert_eq!(Paths::in_sandbox().real(path), Path::new(path));
+            assert_eq!(Paths::in_sandbox(None).real(path), Path::new(path));
             assert_eq!(outside.real(path).as_os_str(), real, "without a slash behind it");
         }
     }
