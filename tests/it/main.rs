@@ -17,6 +17,7 @@ mod escape;
 mod explain;
 mod far_away;
 mod house;
+mod job_files;
 mod local_engine;
 mod local_nodes;
 mod logs;
