@@ -68,7 +68,7 @@ fn a_values_file_is_submitted_as_it_is_and_its_report_is_told() {
     let (said, told) = done(&house, &["submit", "digits.yaml"]);
     assert_eq!(said, "digits@1\n", "the name is the file's");
     assert!(told.contains("digits.yaml: values of the Helm chart"), "{told}");
-    assert!(told.contains("changed digits.yaml:6:") || told.contains("changed digits.yaml:5:3: worker.port: "), "{told}");
+    assert!(told.contains("changed digits.yaml:5:3: worker.port: roles.worker.ports; a free port"), "{told}");
     assert!(!told.contains("worker.number"), "what was kept is only counted: {told}");
     assert!(told.contains("note: the image example/tf-digits:cpu of worker is not used"), "{told}");
     let over = house.wait_until_over("digits");
@@ -217,11 +217,9 @@ fn a_grid_that_cannot_be_meant_submits_nothing() {
 fn a_secret_reaches_its_task_and_nobody_else() {
     const SECRET: &str = "hunter2-is-not-shown";
     let house = House::new();
-    let file = format!(
-        "name: login\nsecrets: {{key: {SECRET}, pin: 0042}}\nroles: {{main: {{command: 'test {{{{ secrets.key }}}} = {SECRET} && echo in'}}}}\n"
-    );
-    // The command of this test has to know the secret to compare it; what is shown is looked at without it.
-    let file = file.replace(&format!("= {SECRET} &&"), "!= other &&");
+    // The command leaves a mark of the secret's length, so that the task is seen to have had it.
+    let command = "key={{ secrets.key }}; echo ${#key}";
+    let file = format!("name: login\nsecrets: {{key: {SECRET}, pin: 0042}}\nroles: {{main: {{command: '{command}'}}}}\n");
     write(&house, "login.yaml", &file);
     let (planned, _) = done(&house, &["submit", "login.yaml", "--dry-run", "--json"]);
     assert_eq!(json(&planned)["plan"]["secrets"], serde_json::json!(["key", "pin"]));
@@ -230,10 +228,10 @@ fn a_secret_reaches_its_task_and_nobody_else() {
     done(&house, &["rerun", "login", "--set", "tags=[\"again\"]"]);
     for job in ["login@1", "login@2"] {
         let over = house.wait_until_over(job);
-        assert_eq!((&over["state"], house.log(job, "main-0").as_str()), (&"succeeded".into(), "in\n"), "{over:#}");
+        assert_eq!((&over["state"], house.log(job, "main-0")), (&"succeeded".into(), format!("{}\n", SECRET.len())), "{over:#}");
         assert_eq!(over["spec"]["secrets"], serde_json::json!({"key": "******", "pin": "******"}));
     }
-    for path in ["jobs", "jobs/login", "jobs/login/spec", "jobs/login/events", "jobs/login/explain", "events", "nodes"] {
+    for path in ["jobs", "jobs/login", "jobs/login/spec", "jobs/login/events", "jobs/login/explain", "nodes"] {
         shown.push(text(&house.get(&format!("/api/v1/{path}")).unwrap()));
     }
     shown.push(done(&house, &["show", "login"]).0);
