@@ -23,7 +23,7 @@ pub use schema::schema;
 pub use secrets::{MASK, fill_masked, mask};
 pub use suggest::nearest_of as nearest;
 pub use walk::Places;
-pub(crate) use walk::outward;
+pub(crate) use walk::{Elsewhere, Field, Keys, Walk, is_null, outward, scalar, whole_number};
 pub use yaml::to_yaml;
 
 /// Where everything in a job file stands, for problems that were found away from the file.

@@ -89,6 +89,20 @@ pub struct RunView {
     pub missing: Vec<String>,
 }
 
+/// What a task is told of its peers and itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EnvironmentView {
+    pub job: String,
+    pub task: String,
+    pub attempt: u32,
+    /// Whether the task has its place. If not, words in `<>` stand where addresses and ports will be.
+    pub placed: bool,
+    /// Variables by name. Secrets are masked.
+    pub env: BTreeMap<String, String>,
+    /// The text of the files that some of the variables point at, by path.
+    pub files: BTreeMap<String, String>,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JobPage {
     pub jobs: Vec<JobSummary>,

@@ -20,6 +20,7 @@ use crate::{
 };
 
 mod about;
+mod environment;
 mod events;
 mod explain;
 mod extract;
@@ -67,6 +68,7 @@ fn routes_with_policies() -> Routes {
         .add(Policy::User, routes!(jobs::stop))
         .add(Policy::User, routes!(jobs::set_duration))
         .add(Policy::User, routes!(explain::explain))
+        .add(Policy::User, routes!(environment::environment))
         .add(Policy::User, routes!(events::of_job))
         .add(Policy::User, routes!(events::feed))
         .add(Policy::User, routes!(logs::log))

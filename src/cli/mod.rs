@@ -27,6 +27,7 @@ pub mod wait;
 
 mod chunks;
 mod dry_run;
+mod environment;
 #[cfg(test)]
 mod fake;
 mod follow;

@@ -4,6 +4,7 @@ use model::wire::{JobDetail, RunView};
 
 use super::{
     context::{Context, job_path},
+    environment,
     failure::{Exit, Failure},
     output,
     people::{label, moment, now_ms, run_reason, took},
@@ -17,9 +18,15 @@ pub struct ShowArgs {
     /// Its name for the newest version, or name@version, or its id
     #[arg(value_parser = super::people::parse_job)]
     pub job: String,
+    /// Print what this task gets in its environment instead, such as worker-0
+    #[arg(long, value_name = "TASK")]
+    pub env: Option<model::ids::TaskName>,
 }
 
 pub async fn show(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
+    if let Some(task) = &args.env {
+        return environment::show(context, &args.job, &task.to_string()).await;
+    }
     let path = job_path(&args.job, "");
     if context.json {
         output::json(&context.get::<serde_json::Value>(&path).await?)?;

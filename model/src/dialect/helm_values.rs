@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 
 use super::{Dialect, Notes, Source};
 use crate::{
-    located::{Entry, Kind, Node, Parsed, Place, Scalar, Value},
+    located::{Entry, Kind, Node, Place, Scalar, Value},
     spec::{
         Accelerators, Command, Completion, Convention, JobSpec, Param, Ports, Problem, RoleSpec, Size, Threshold, ThresholdWord, in_order,
         join, nearest, shown,
@@ -15,12 +15,7 @@ use crate::{
 mod even;
 
 pub(super) const DIALECT: Dialect =
-    Dialect { name: "helm_values", title: "values of the Helm chart for TensorFlow training", recognises, read };
-
-/// The tree of a values file that is no YAML before it was evened out.
-pub(super) fn crooked(text: &str) -> Option<Node> {
-    even::parse(text).root.filter(recognises)
-}
+    Dialect { name: "helm_values", title: "values of the Helm chart for TensorFlow training", parse: even::parse, recognises, read };
 
 /// Where all tasks of the job on a node, its TensorBoard among them, find the same files.
 const SHARED: &str = "\"$TRAINMASTER_CACHE/$TRAINMASTER_JOB_ID\"";
@@ -37,9 +32,8 @@ fn recognises(root: &Node) -> bool {
 }
 
 fn read(source: &Source<'_>) -> Result<(JobSpec, Notes), Vec<Problem>> {
-    let Parsed { root, problems } = even::parse(source.text);
-    let mut reader = Reader { problems, ..Reader::default() };
-    for entry in root.iter().flat_map(entries) {
+    let mut reader = Reader::default();
+    for entry in entries(source.root) {
         reader.section(entry);
     }
     if reader.spec.params.is_empty() {

@@ -23,7 +23,7 @@ pub struct Note {
     pub line: u32,
     pub column: u32,
     pub fate: Fate,
-    /// Where it went, or why it did not: `roles.worker.accelerators`, or words.
+    /// Where it went, or why it did not: `roles.worker.accelerators`, or words. Words about where it went come after a `;`.
     pub reason: String,
 }
 
