@@ -19,6 +19,7 @@ mod explain;
 mod far_away;
 mod gang;
 mod house;
+mod job_files;
 mod local_engine;
 mod local_nodes;
 mod logs;
