@@ -74,7 +74,7 @@ pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Transl
         return Ok(Translation { spec, plan, report: Report::default() });
     };
     let (spec, notes) = (dialect.read)(&Source { text, root: &root, given })?;
-    let plan = compile(&spec, house)?;
+    let plan = compile(&spec, house).map_err(|problems| notes.placed(problems))?;
     Ok(Translation { spec, plan, report: Report { dialect: dialect.name.into(), notes: notes.in_order() } })
 }
 

@@ -80,7 +80,8 @@ fn every_good_file_can_be_written_as_our_own_and_read_again() {
     for file in corpus() {
         let Ok(it) = translated(&fs::read_to_string(&file).unwrap()) else { continue };
         let json = serde_json::to_string_pretty(&it.spec).unwrap();
-        let (_, plan) = model::plan::from_text(&json, &HouseRules::default()).unwrap_or_else(|problems| panic!("{}: {problems:?}\n{json}", file.display()));
+        let (_, plan) = model::plan::from_text(&json, &HouseRules::default())
+            .unwrap_or_else(|problems| panic!("{}: {problems:?}\n{json}", file.display()));
         assert_eq!(plan, it.plan, "{}", file.display());
     }
 }
