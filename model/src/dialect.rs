@@ -1,17 +1,22 @@
 //! Other people's job files: recognised by what is in them, and turned into our spec with a note on
 //! every field, so that nothing is dropped without a word. A new dialect is one new file and one line in [`DIALECTS`].
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    located::{self, Node},
+    located::{self, Node, Parsed},
     plan::{HouseRules, Plan, compile},
-    spec::{JobSpec, Problem},
+    spec::{JobSpec, Problem, in_order, outward},
 };
 
+mod loose_json;
 mod note;
 mod openpai_common;
+mod openpai_v1;
 mod openpai_v2;
+mod openpai_v2_alpha;
 
 pub use note::{Fate, Note, Notes};
 
@@ -43,7 +48,7 @@ pub struct Given {
     pub user: Option<String>,
 }
 
-const DIALECTS: [Dialect; 1] = [openpai_v2::DIALECT];
+const DIALECTS: [Dialect; 3] = [openpai_v2_alpha::DIALECT, openpai_v2::DIALECT, openpai_v1::DIALECT];
 
 /// A job file of any dialect, ready to be submitted.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,17 +74,43 @@ impl Report {
 
 /// Reads a job file whoever's it is, or tells every problem of it at once.
 pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Translation, Vec<Problem>> {
-    let Some((dialect, root)) = recognise(text) else {
+    let Some((dialect, root, problems)) = recognise(text)? else {
         let (spec, plan) = crate::plan::from_text(text, house)?;
         return Ok(Translation { spec, plan, report: Report::default() });
     };
-    let (spec, notes) = (dialect.read)(&Source { text, root: &root, given })?;
-    let plan = compile(&spec, house).map_err(|problems| notes.placed(problems))?;
-    Ok(Translation { spec, plan, report: Report { dialect: dialect.name.into(), notes: notes.in_order() } })
+    let (spec, notes) = match (dialect.read)(&Source { text, root: &root, given }) {
+        Ok(read) if problems.is_empty() => read,
+        Ok(_) => return Err(in_order(problems)),
+        Err(found) => return Err(in_order([problems, found].concat())),
+    };
+    let notes = notes.in_order();
+    let plan = compile(&spec, house).map_err(|problems| as_in_the_file(problems, &notes))?;
+    Ok(Translation { spec, plan, report: Report { dialect: dialect.name.into(), notes } })
 }
 
-fn recognise(text: &str) -> Option<(&'static Dialect, Node)> {
-    let root = located::parse_lenient(text).root?;
-    let dialect = DIALECTS.iter().find(|dialect| (dialect.recognises)(&root))?;
-    Some((dialect, root))
+/// Whose file it is, with what is wrong with it as YAML or JSON. An error if it is no dialect's, and would be JSON but for one slip.
+fn recognise(text: &str) -> Result<Option<(&'static Dialect, Node, Vec<Problem>)>, Vec<Problem>> {
+    let loose = loose_json::loosened(text);
+    let Parsed { root, problems } = located::parse_lenient(&loose.text);
+    // Where quotes or a comment were left open, whatever else is found follows from that.
+    let problems = if loose.problems.is_empty() { problems } else { loose.problems };
+    match root {
+        Some(root) => Ok(DIALECTS.iter().find(|dialect| (dialect.recognises)(&root)).map(|dialect| (dialect, root, problems))),
+        // Our own files have no comments with `//`; about those the strict reader would tell the wrong thing.
+        None if loose.text != text => Err(problems),
+        None => Ok(None),
+    }
+}
+
+/// The plan speaks of our spec. The notes know which field of the file went there.
+fn as_in_the_file(problems: Vec<Problem>, notes: &[Note]) -> Vec<Problem> {
+    let fields: BTreeMap<&str, &Note> = notes.iter().rev().filter_map(|note| Some((note.became()?, note))).collect();
+    let placed = |problem: Problem| {
+        let field = outward(&problem.path).find_map(|path| fields.get(path));
+        match field {
+            Some(note) => Problem { path: note.path.clone(), line: note.line, column: note.column, ..problem },
+            None => problem,
+        }
+    };
+    in_order(problems.into_iter().map(placed).collect())
 }

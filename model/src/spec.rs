@@ -18,7 +18,7 @@ pub(crate) use read::read_all;
 pub use schema::schema;
 pub(crate) use suggest::nearest;
 pub use walk::Places;
-pub(crate) use walk::outward;
+pub(crate) use walk::{Elsewhere, Field, Keys, Walk, is_null, outward, scalar, whole_number};
 
 /// Where everything in a job file stands, for problems that were found away from the file.
 pub fn places(text: &str) -> Places {

@@ -23,8 +23,18 @@ pub struct Note {
     pub line: u32,
     pub column: u32,
     pub fate: Fate,
-    /// Where it went, or why it did not: `roles.worker.accelerators`, or words.
+    /// Where it went, or why it did not: `roles.worker.accelerators`, or words. Words about where it went come after a `;`.
     pub reason: String,
+}
+
+impl Note {
+    /// The path in our spec that the field went to.
+    pub(crate) fn became(&self) -> Option<&str> {
+        match self.fate {
+            Fate::Kept | Fate::Changed => self.reason.split(';').next(),
+            Fate::Ignored => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default)]

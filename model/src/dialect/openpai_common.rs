@@ -3,6 +3,7 @@
 use crate::{
     framework::FrameworkName,
     ids::{JobName, RoleName},
+    located::{Kind, Scalar},
 };
 
 /// Why the image of a file is kept and still not the last word.
@@ -51,9 +52,48 @@ fn fitting(name: &str, fits: fn(&str) -> bool) -> (String, bool) {
     (new, true)
 }
 
+/// A number as JavaScript prints it, for that is what OpenPAI's server did with numbers: `1.0` is `1`, and `1e-5` is `0.00001`.
+pub(super) fn js_number(written: &str) -> String {
+    let scalar = Scalar { text: written.to_owned(), plain: true };
+    let number = match scalar.kind() {
+        Kind::Int(number) if number.unsigned_abs() < 1 << 53 => return number.to_string(),
+        Kind::Int(number) => number as f64,
+        Kind::Float(number) => number,
+        Kind::Null | Kind::Bool(_) | Kind::Text => return written.to_owned(),
+    };
+    match number.abs() {
+        _ if number.is_nan() => "NaN".into(),
+        f64::INFINITY => if number > 0.0 { "Infinity" } else { "-Infinity" }.into(),
+        0.0 => "0".into(),
+        size if size >= 1e21 => format!("{number:e}").replace('e', "e+"),
+        size if size < 1e-6 => format!("{number:e}"),
+        _ => number.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_printed_as_javascript_prints_them() {
+        for (written, printed) in [
+            ("1.0", "1"),
+            ("0.10", "0.1"),
+            ("1e-5", "0.00001"),
+            ("1e-7", "1e-7"),
+            ("-2.50e-8", "-2.5e-8"),
+            ("123456789012345678901", "123456789012345680000"),
+            ("1e21", "1e+21"),
+            ("0x1F", "31"),
+            ("-0.0", "0"),
+            ("42", "42"),
+            (".inf", "Infinity"),
+            ("word", "word"),
+        ] {
+            assert_eq!(js_number(written), printed);
+        }
+    }
 
     #[test]
     fn a_name_that_fits_is_kept_and_any_other_is_made_to_fit() {

@@ -2,7 +2,7 @@
 
 use super::{Dialect, Notes, Source};
 use crate::{
-    located::{self, Node, Place, Value},
+    located::{Node, Place, Value},
     spec::{Convention, JobSpec, Problem, in_order},
 };
 
@@ -27,16 +27,16 @@ use job::Job;
 
 pub(super) const DIALECT: Dialect = Dialect { name: "openpai_v2", title: "OpenPAI v2", recognises, read };
 
+/// No other system's files have a `protocolVersion`; those that forgot it have jobs with roles by name.
 fn recognises(root: &Node) -> bool {
     let root = Field { path: String::new(), place: root.place, node: root };
-    let version_2 = root.get("protocolVersion").is_some_and(|it| matches!(it.word(), Some(js::Word::Number(2.0) | js::Word::Text("2"))));
     let is_job = root.get("type").is_some_and(|it| it.word() == Some(js::Word::Text("job")));
     let roles_by_name = root.get("taskRoles").is_some_and(|it| matches!(it.node.value, Value::Map(_)));
-    version_2 || (is_job && roles_by_name)
+    root.get("protocolVersion").is_some() || (is_job && roles_by_name)
 }
 
 fn read(source: &Source<'_>) -> Result<(JobSpec, Notes), Vec<Problem>> {
-    let mut reader = Reader { problems: located::parse_lenient(source.text).problems, ..Reader::default() };
+    let mut reader = Reader::default();
     let root = Field { path: String::new(), place: Place { line: 1, column: 1 }, node: source.root };
     let spec = spec(&mut reader, &root, source);
     match spec {
