@@ -137,7 +137,8 @@ pub(super) fn about<'a>(reader: &mut Reader, keys: &mut Keys<'a>) -> Option<&'a 
     }
     let description = keys.take("description")?;
     let text = reader.text(&description, "write a line of text")?;
-    reader.notes.kept(&description.path, description.place, "description");
+    let reason = if description.path == "description" { "description" } else { "for people; it has no effect, here as there" };
+    reader.notes.kept(&description.path, description.place, reason);
     Some(text)
 }
 
