@@ -91,7 +91,9 @@ pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Transl
 /// Whose file it is, with what is wrong with it as YAML or JSON. An error if it is no dialect's, and would be JSON but for one slip.
 fn recognise(text: &str) -> Result<Option<(&'static Dialect, Node, Vec<Problem>)>, Vec<Problem>> {
     let loose = loose_json::loosened(text);
-    let Parsed { root, problems } = located::parse_lenient(&loose.text);
+    // JSON has no aliases; the other files were read by parsers that know all of YAML.
+    let parse = if loose_json::begins_like_json(text) { located::parse } else { located::parse_lenient };
+    let Parsed { root, problems } = parse(&loose.text);
     // Where quotes or a comment were left open, whatever else is found follows from that.
     let problems = if loose.problems.is_empty() { problems } else { loose.problems };
     match root {

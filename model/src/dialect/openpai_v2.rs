@@ -41,8 +41,20 @@ fn read(source: &Source<'_>) -> Result<(JobSpec, Notes), Vec<Problem>> {
     let spec = spec(&mut reader, &root, source);
     match spec {
         Some(spec) if reader.problems.is_empty() => Ok((spec, reader.notes)),
-        Some(_) | None => Err(in_order(reader.problems)),
+        Some(_) | None => Err(in_order(once_each(reader.problems))),
     }
+}
+
+/// What several roles share may be found wrong for each of them.
+fn once_each(problems: Vec<Problem>) -> Vec<Problem> {
+    let mut once: Vec<Problem> = Vec::new();
+    for problem in problems {
+        // More than are ever shown need not be held against one another.
+        if once.len() > 200 || !once.contains(&problem) {
+            once.push(problem);
+        }
+    }
+    once
 }
 
 fn spec(reader: &mut Reader, root: &Field<'_>, source: &Source<'_>) -> Option<JobSpec> {

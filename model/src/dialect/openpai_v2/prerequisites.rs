@@ -64,7 +64,7 @@ impl<'a> Prerequisites<'a> {
             for (_, field) in reader.entries(&auth, "write `username`, `password` and `registryuri`") {
                 let Some(Word::Text(text)) = field.word() else { continue };
                 if let Err(error) = render(text, &view) {
-                    reader.tell(&field, error.to_string(), "write `<% $secrets.NAME %>`");
+                    reader.tell(&field, error.to_string(), error.hint());
                 }
             }
         }

@@ -24,6 +24,19 @@ pub(super) enum Unrendered {
     TooLong,
 }
 
+impl Unrendered {
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Unrendered::Unclosed(_) => "write references as `<% $parameters.NAME %>`",
+            Unrendered::UnclosedSection(_) | Unrendered::UnopenedSection(_) => {
+                "remove it; what is between `<%# x %>` and `<%/ x %>` is never run"
+            }
+            Unrendered::BadDelimiters(_) => "write two words, such as `<%= {{ }} =%>`, or remove it",
+            Unrendered::TooLong => "refer to shorter values, or put long texts into files",
+        }
+    }
+}
+
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Rendered {
     pub text: String,
