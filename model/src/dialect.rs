@@ -91,16 +91,18 @@ pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Transl
 /// Whose file it is, with what is wrong with it as YAML or JSON. An error if it is no dialect's, and would be JSON but for one slip.
 fn recognise(text: &str) -> Result<Option<(&'static Dialect, Node, Vec<Problem>)>, Vec<Problem>> {
     let loose = loose_json::loosened(text);
-    // JSON has no aliases; the other files were read by parsers that know all of YAML.
-    let parse = if loose_json::begins_like_json(text) { located::parse } else { located::parse_lenient };
-    let Parsed { root, problems } = parse(&loose.text);
+    let lenient = located::parse_lenient(&loose.text);
+    let dialect = lenient.root.as_ref().and_then(|root| DIALECTS.iter().find(|dialect| (dialect.recognises)(root)));
+    // The first of these formats was JSON, which has no aliases; all others were read by parsers that know the whole of YAML.
+    let is_json = dialect.is_some_and(|dialect| dialect.name == openpai_v1::DIALECT.name);
+    let Parsed { root, problems } = if is_json { located::parse(&loose.text) } else { lenient };
     // Where quotes or a comment were left open, whatever else is found follows from that.
     let problems = if loose.problems.is_empty() { problems } else { loose.problems };
-    match root {
-        Some(root) => Ok(DIALECTS.iter().find(|dialect| (dialect.recognises)(&root)).map(|dialect| (dialect, root, problems))),
+    match (dialect, root) {
+        (Some(dialect), Some(root)) => Ok(Some((dialect, root, problems))),
         // Our own files have no comments with `//`; about those the strict reader would tell the wrong thing.
-        None if loose.text != text => Err(problems),
-        None => Ok(None),
+        (_, None) if loose.text != text => Err(problems),
+        (Some(_) | None, None) | (None, Some(_)) => Ok(None),
     }
 }
 

@@ -23,7 +23,7 @@ enum Kind {
     Other,
 }
 
-pub(super) fn begins_like_json(text: &str) -> bool {
+fn begins_like_json(text: &str) -> bool {
     let solid = pieces(text).filter(|(kind, _)| matches!(kind, Kind::Quoted | Kind::Other));
     let mut first = solid.map(|(_, piece)| piece.chars().next());
     first.next() == Some(Some('{')) && matches!(first.next(), Some(Some('"' | '}')))
