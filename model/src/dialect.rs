@@ -92,7 +92,12 @@ pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Transl
 fn recognise(text: &str) -> Result<Option<(&'static Dialect, Node, Vec<Problem>)>, Vec<Problem>> {
     let loose = loose_json::loosened(text);
     let lenient = located::parse_lenient(&loose.text);
-    let dialect = lenient.root.as_ref().and_then(|root| DIALECTS.iter().find(|dialect| (dialect.recognises)(root)));
+    let known = |root: &Option<Node>| root.as_ref().and_then(|root| DIALECTS.iter().find(|dialect| (dialect.recognises)(root)));
+    if lenient.root.is_none() && known(&located::parse(&loose.text).root).is_some() {
+        // Its aliases were too much; the strict reader would speak of our own format.
+        return Err(lenient.problems);
+    }
+    let dialect = known(&lenient.root);
     // The first of these formats was JSON, which has no aliases; all others were read by parsers that know the whole of YAML.
     let is_json = dialect.is_some_and(|dialect| dialect.name == openpai_v1::DIALECT.name);
     let Parsed { root, problems } = if is_json { located::parse(&loose.text) } else { lenient };

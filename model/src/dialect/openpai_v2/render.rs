@@ -288,3 +288,6 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;
