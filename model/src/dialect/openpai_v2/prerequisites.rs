@@ -126,10 +126,10 @@ fn kind(reader: &mut Reader, field: &Field<'_>) -> Option<Kind> {
 }
 
 fn image(reader: &mut Reader, mut keys: Keys<'_>) {
-    if let Some(uri) = reader.required(&mut keys, "uri", "write the image, such as `uri: pytorch/pytorch:2.1`") {
-        if let Some(text) = reader.text(&uri, "write the image as text") {
-            reader.notes.changed(&uri.path, uri.place, openpai_common::image_note(text));
-        }
+    if let Some(uri) = reader.required(&mut keys, "uri", "write the image, such as `uri: pytorch/pytorch:2.1`")
+        && let Some(text) = reader.text(&uri, "write the image as text")
+    {
+        reader.notes.changed(&uri.path, uri.place, openpai_common::image_note(text));
     }
     if let Some(auth) = keys.take("auth") {
         auth_of(reader, &auth);
