@@ -28,8 +28,11 @@ pub(crate) struct Dialect {
     pub title: &'static str,
     /// Whether a file is probably one of these, by its top-level keys alone. The text has been read leniently.
     pub recognises: fn(&Node) -> bool,
-    pub read: fn(&Source<'_>) -> Result<(JobSpec, Notes), Vec<Problem>>,
+    pub read: fn(&Source<'_>) -> Reading,
 }
+
+/// Our spec with what became of each field, or every problem of the file.
+pub(crate) type Reading = Result<(JobSpec, Notes), Vec<Problem>>;
 
 /// A file of another dialect, as its reader gets it.
 pub(crate) struct Source<'a> {
@@ -74,7 +77,7 @@ impl Report {
 
 /// Reads a job file whoever's it is, or tells every problem of it at once.
 pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Translation, Vec<Problem>> {
-    let Some((dialect, root, problems)) = recognise(text)? else {
+    let Some(Recognised { dialect, root, problems }) = recognise(text)? else {
         let (spec, plan) = crate::plan::from_text(text, house)?;
         return Ok(Translation { spec, plan, report: Report::default() });
     };
@@ -88,8 +91,15 @@ pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Transl
     Ok(Translation { spec, plan, report: Report { dialect: dialect.name.into(), notes } })
 }
 
-/// Whose file it is, with what is wrong with it as YAML or JSON. An error if it is no dialect's, and would be JSON but for one slip.
-fn recognise(text: &str) -> Result<Option<(&'static Dialect, Node, Vec<Problem>)>, Vec<Problem>> {
+struct Recognised {
+    dialect: &'static Dialect,
+    root: Node,
+    /// What is wrong with the file as YAML or JSON.
+    problems: Vec<Problem>,
+}
+
+/// Whose file it is. An error if it can be nobody's, because it would be JSON but for one slip.
+fn recognise(text: &str) -> Result<Option<Recognised>, Vec<Problem>> {
     let loose = loose_json::loosened(text);
     let lenient = located::parse_lenient(&loose.text);
     let known = |root: &Option<Node>| root.as_ref().and_then(|root| DIALECTS.iter().find(|dialect| (dialect.recognises)(root)));
@@ -104,7 +114,7 @@ fn recognise(text: &str) -> Result<Option<(&'static Dialect, Node, Vec<Problem>)
     // Where quotes or a comment were left open, whatever else is found follows from that.
     let problems = if loose.problems.is_empty() { problems } else { loose.problems };
     match (dialect, root) {
-        (Some(dialect), Some(root)) => Ok(Some((dialect, root, problems))),
+        (Some(dialect), Some(root)) => Ok(Some(Recognised { dialect, root, problems })),
         // Our own files have no comments with `//`; about those the strict reader would tell the wrong thing.
         (_, None) if loose.text != text => Err(problems),
         (Some(_) | None, None) | (None, Some(_)) => Ok(None),

@@ -43,7 +43,9 @@ fn read(source: &Source<'_>) -> Result<(JobSpec, Notes), Vec<Problem>> {
 fn job(r: &mut Reader, root: &Node, given: &Given) -> Option<JobSpec> {
     let whole = Field { path: String::new(), node: root };
     let keys = &mut r.walk.keys(&whole, START_OF_FILE, "a job file begins with `protocol_version: v2`")?;
-    version(r, keys);
+    if !is_job(r, keys) {
+        return None;
+    }
     let name = name(r, keys, given);
     let description = description(r, keys);
     let experiment = r.text_or_nothing(keys, "experiment").map(|(field, text)| {
@@ -75,19 +77,24 @@ fn job(r: &mut Reader, root: &Node, given: &Given) -> Option<JobSpec> {
     Some(spec)
 }
 
-fn version(r: &mut Reader, keys: &mut Keys<'_>) {
+/// Prerequisites were kept in files of their own too; about one of those there is nothing else to tell.
+fn is_job(r: &mut Reader, keys: &mut Keys<'_>) -> bool {
     if let Some(field) = r.field(keys, "protocol_version") {
         match scalar(field.node) {
             Some((scalar, _)) if matches!(scalar.text.as_str(), "v2" | "") => r.kept(&field, "says whose file this is"),
             Some(_) | None => r.walk.wrong(&field, "v2", "write `protocol_version: v2`"),
         }
     }
-    let Some(field) = r.walk.required(keys, "type", "write `type: job`") else { return };
+    let Some(field) = r.walk.required(keys, "type", "write `type: job`") else { return true };
     match r.walk.text(&field, "write `type: job`") {
-        Some(text) if text.contains("job") => r.kept(&field, "says that this is a job"),
-        Some(text) => r.walk.tell(&field, format!("{} is not a job", shown(&text)), "write `type: job`"),
+        Some(text) if !text.contains("job") => {
+            r.walk.tell(&field, format!("this is a {}, not a job", shown(&text)), "submit the job that uses it");
+            return false;
+        }
+        Some(_) => r.kept(&field, "says that this is a job"),
         None => {}
     }
+    true
 }
 
 fn name(r: &mut Reader, keys: &mut Keys<'_>, given: &Given) -> String {

@@ -9,7 +9,7 @@ use crate::{CORPUS, by_ann, files};
 
 static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let files = CORPUS.into_iter().flat_map(|(folder, _)| files(folder));
-    files.map(|file| std::fs::read_to_string(file).unwrap()).filter(|text| text.len() < 4096).collect()
+    files.map(|file| std::fs::read_to_string(file).expect("a file of the corpus")).filter(|text| text.len() < 4096).collect()
 });
 
 const PIECES: [&str; 26] = [

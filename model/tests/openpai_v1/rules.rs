@@ -15,15 +15,16 @@ use model::{
 use crate::{by_ann, files};
 
 fn job(name: &str) -> Translation {
-    let file = files("good").into_iter().find(|file| file.file_stem().is_some_and(|stem| stem == name)).unwrap();
-    translate(&std::fs::read_to_string(file).unwrap(), &by_ann(), &HouseRules::default()).unwrap()
+    let file = files("good").into_iter().find(|file| file.file_stem().is_some_and(|stem| stem == name)).expect("a file of the corpus");
+    let text = std::fs::read_to_string(file).expect("a file that can be read");
+    translate(&text, &by_ann(), &HouseRules::default()).expect("a good job")
 }
 
 /// How the job is decided when its tasks end so, in that order: `worker:failed ps:succeeded`.
 fn decided(job: &Translation, endings: &str) -> String {
-    let ended: Vec<_> = endings.split(' ').map(|ending| ending.split_once(':').unwrap()).collect();
-    let state = |text: &str| TaskState::SPELLED.into_iter().find(|(_, spelled)| *spelled == text).unwrap().0;
-    let ended: Vec<_> = ended.into_iter().map(|(role, how)| (role.parse().unwrap(), state(how))).collect();
+    let ended: Vec<_> = endings.split(' ').map(|ending| ending.split_once(':').expect("a role and how it ended")).collect();
+    let state = |text: &str| TaskState::SPELLED.into_iter().find(|(_, spelled)| *spelled == text).expect("a state").0;
+    let ended: Vec<_> = ended.into_iter().map(|(role, how)| (role.parse().expect("a role's name"), state(how))).collect();
     match verdict(&job.plan.roles, &ended) {
         Verdict::Undecided => "undecided".into(),
         Verdict::Decided { outcome, by, .. } => format!("{outcome:?} by {by:?}"),

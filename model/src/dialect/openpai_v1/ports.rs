@@ -1,6 +1,6 @@
 //! `portList[]` → ports by label.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
 use super::reader::Reader;
 use crate::spec::{Elsewhere, Field, FixedPorts, PortCount, Ports, join};
@@ -18,11 +18,14 @@ pub(super) fn ports(r: &mut Reader, field: Option<&Field<'_>>, path: &str) -> Po
         // OpenPAI kept ports by label, so the last one of a label counted.
         for item in items.into_iter().rev() {
             let Some((label, count)) = port(r, &item) else { continue };
-            if counts.contains_key(&label) {
-                r.ignored(&item, "there is another entry with the same label further on, and the last one counts; remove one of them");
-            } else {
-                r.kept(&item, join(path, &label));
-                counts.insert(label, count);
+            match counts.entry(label) {
+                Entry::Vacant(free) => {
+                    r.kept(&item, join(path, free.key()));
+                    free.insert(count);
+                }
+                Entry::Occupied(_) => {
+                    r.ignored(&item, "there is another entry with the same label further on, and the last one counts; remove one of them");
+                }
             }
         }
     }

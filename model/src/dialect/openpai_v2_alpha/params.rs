@@ -269,8 +269,7 @@ mod tests {
         );
         let list = format!("parameters: {{a: [{}]}}\nx: [{}]", "1, ".repeat(500), "$$a$$, ".repeat(500));
         assert!(told(&list).contains("make more than"), "{}", told(&list));
-        let deep =
-            format!("{}a: $$a$${}", "{parameters: ".repeat(30).replace("{parameters: ", "{x: 1, parameters: ") + "{", "}".repeat(31));
+        let deep = format!("{}{{a: 1}}{}", "{x: 1, parameters: ".repeat(30), "}".repeat(30));
         assert!(told(&deep).contains("make more than"), "{}", told(&deep));
     }
 }
