@@ -29,7 +29,7 @@ mod tests;
 
 pub use board::Board;
 pub use placing::held;
-pub use running::order;
+pub use running::{environment, order};
 pub use settling::take_report;
 
 /// How often everything is looked at, whether or not someone nudged.

@@ -30,6 +30,7 @@ pub async fn turn(control: &Control) -> anyhow::Result<()> {
 /// Writes down what a supervisor says, and what follows for its job. Answers where the job went, if it moved.
 pub fn take_report(sql: &Sql<'_>, run: &RunKey, report: &Report) -> Result<(Written, Option<JobState>), StoreError> {
     let written = match report {
+        Report::Preparing { what } => jobs::set_starting_reason(sql, run, what)?,
         Report::Started { at_ms, pid, missing } => runs::started(sql, run, *at_ms, *pid, missing)?,
         Report::Ended { ending } => runs::ended(sql, run, ending, now_ms())?,
     };

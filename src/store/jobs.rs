@@ -1,7 +1,7 @@
 //! Jobs: submitted once, moved under guard, read in many ways.
 
 use model::{
-    ids::{JobId, JobName},
+    ids::{JobId, JobName, RunKey},
     job::JobState,
     plan::Plan,
     retry::Used,
@@ -147,6 +147,15 @@ pub fn advance(sql: &Sql<'_>, seen: (JobId, JobState, u32), change: &Change) -> 
 pub fn set_reason(sql: &Sql<'_>, id: JobId, reason: &str) -> Result<(), StoreError> {
     sql.execute("UPDATE job SET reason = $2 WHERE id = $1 AND state = 'queued' AND reason <> $2", &[id.into(), reason.into()])?;
     Ok(())
+}
+
+/// Says what keeps a job from running while one of its runs is being prepared.
+pub fn set_starting_reason(sql: &Sql<'_>, run: &RunKey, reason: &str) -> Result<Written, StoreError> {
+    let changed = sql.execute(
+        "UPDATE job SET reason = $3 WHERE id = $1 AND state = 'starting' AND attempt = $2",
+        &[run.job.into(), run.attempt.into(), reason.into()],
+    )?;
+    Ok(Written::from_rows(changed))
 }
 
 /// Sets or lifts the longest time a job may take. Too late for a job that is over.

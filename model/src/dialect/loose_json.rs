@@ -2,16 +2,31 @@
 
 use std::borrow::Cow;
 
-use crate::{located::Place, spec::Problem};
+use crate::{
+    located::{Parsed, Place, parse_lenient},
+    spec::Problem,
+};
 
-pub(super) struct LooseJson<'a> {
+/// YAML or JSON, with comments in the latter.
+pub(super) fn parse(text: &str) -> Parsed {
+    let loose = loosened(text);
+    let Parsed { root, problems } = parse_lenient(&loose.text);
+    // Where quotes or a comment were left open, whatever else is found follows from that.
+    Parsed { root, problems: if loose.problems.is_empty() { problems } else { loose.problems } }
+}
+
+pub(super) fn has_comments(text: &str) -> bool {
+    loosened(text).text != text
+}
+
+struct LooseJson<'a> {
     /// Without comments, so that YAML finds what was meant. Commas before a closing bracket are fine with YAML already.
     pub text: Cow<'a, str>,
     pub problems: Vec<Problem>,
 }
 
 /// What begins like a JSON object is taken for one; anything else stays as it is.
-pub(super) fn loosened(text: &str) -> LooseJson<'_> {
+fn loosened(text: &str) -> LooseJson<'_> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if begins_like_json(text) { without_comments(text) } else { LooseJson { text: text.into(), problems: Vec::new() } }
 }

@@ -28,12 +28,10 @@ pub struct Note {
 }
 
 impl Note {
-    /// The path in our spec that the field went to.
-    pub(crate) fn became(&self) -> Option<&str> {
-        match self.fate {
-            Fate::Kept | Fate::Changed => self.reason.split(';').next(),
-            Fate::Ignored => None,
-        }
+    /// Whether the field went to `path` of our spec: its reason is that path, perhaps with words behind it.
+    pub(super) fn became(&self, path: &str) -> bool {
+        let rest = self.reason.strip_prefix(path);
+        self.fate != Fate::Ignored && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([';', ',', ':', ' ']))
     }
 }
 

@@ -1,7 +1,7 @@
 //! OpenPAI's first job files, JSON, as versions 0.1 to 1.0 took them.
 
 use crate::{
-    dialect::{Dialect, Given, Notes, Source, openpai_common},
+    dialect::{Dialect, Given, Notes, Source, loose_json, openpai_common},
     located::{Node, Place, Value},
     spec::{Convention, Elsewhere, Field, JobSpec, Keys, Problem, Retries, RetriesWord},
 };
@@ -16,7 +16,7 @@ pub(super) mod roles;
 use dirs::Submission;
 use reader::Reader;
 
-pub(super) const DIALECT: Dialect = Dialect { name: "openpai_v1", title: "OpenPAI v1", recognises, read };
+pub(super) const DIALECT: Dialect = Dialect { name: "openpai_v1", title: "OpenPAI v1", parse: loose_json::parse, recognises, read };
 
 const START_OF_FILE: Place = Place { line: 1, column: 1 };
 

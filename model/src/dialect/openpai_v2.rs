@@ -1,6 +1,6 @@
 //! OpenPAI's job files of version 2: YAML with `protocolVersion: 2`, a map of `taskRoles`, and `<% $… %>` in commands.
 
-use super::{Dialect, Notes, Source};
+use super::{Dialect, Notes, Source, loose_json};
 use crate::{
     located::{Node, Place, Value},
     spec::{Convention, JobSpec, Problem, in_order},
@@ -25,7 +25,7 @@ mod tensorboard;
 use field::{Field, Reader};
 use job::Job;
 
-pub(super) const DIALECT: Dialect = Dialect { name: "openpai_v2", title: "OpenPAI v2", recognises, read };
+pub(super) const DIALECT: Dialect = Dialect { name: "openpai_v2", title: "OpenPAI v2", parse: loose_json::parse, recognises, read };
 
 /// No other system's files have a `protocolVersion`; those that forgot it have jobs with roles by name.
 fn recognises(root: &Node) -> bool {
@@ -70,7 +70,7 @@ fn spec(reader: &mut Reader, root: &Field<'_>, source: &Source<'_>) -> Option<Jo
         ..JobSpec::default()
     };
     let tensorboard = tensorboard::role(reader, &job, &extras, &roles);
-    spec.env = env::of(&job, &read, source.given.user.as_deref(), tensorboard.is_some());
+    spec.env = env::of(&job, &read, tensorboard.is_some());
     roles.extend(tensorboard);
     spec.roles = roles;
     spec.conventions = Some(if extras.launches { vec![Convention::PaiV2, Convention::Mpi] } else { vec![Convention::PaiV2] });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     dialect::{
-        Dialect, Given, Notes, Source, openpai_common,
+        Dialect, Given, Notes, Source, loose_json, openpai_common,
         openpai_v1::{self, dirs::OUTPUT, reader::Reader, roles},
     },
     located::{Kind as ScalarKind, Node, Place, Value},
@@ -19,7 +19,8 @@ mod tasks;
 
 use prerequisites::{Kind, Prerequisite, for_people};
 
-pub(super) const DIALECT: Dialect = Dialect { name: "openpai_v2_alpha", title: "OpenPAI v2-alpha", recognises, read };
+pub(super) const DIALECT: Dialect =
+    Dialect { name: "openpai_v2_alpha", title: "OpenPAI v2-alpha", parse: loose_json::parse, recognises, read };
 
 const START_OF_FILE: Place = Place { line: 1, column: 1 };
 const OF_A_TASK: Elsewhere = Elsewhere {

@@ -115,7 +115,7 @@ fn tasks_get_the_variables_of_their_time() {
 fn a_name_beside_the_file_wins_and_without_a_user_their_variable_stays() {
     let text = r#"{"jobName": "old", "image": "x", "dataDir": "hdfs://x/$PAI_JOB_NAME/$PAI_USER_NAME",
         "taskRoles": [{"name": "w", "command": "true"}]}"#;
-    let given = Given { name: Some("new".into()), user: None };
+    let given = Given { name: Some("new".into()), ..Given::default() };
     let job = translate(text, &given, &HouseRules::default()).unwrap();
     assert_eq!(job.plan.name.as_str(), "new");
     assert_eq!(job.plan.roles[0].env["PAI_DATA_DIR"], "hdfs://x/new/$PAI_USER_NAME");

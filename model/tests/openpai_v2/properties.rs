@@ -9,7 +9,7 @@ use crate::{corpus, told, translated};
 /// Every file of the corpus, read once.
 fn texts() -> Vec<String> {
     let short = |text: &String| text.len() < 4000;
-    corpus().iter().map(|file| fs::read_to_string(file).unwrap()).filter(short).collect()
+    corpus().iter().map(|file| fs::read_to_string(file).expect("a file of the corpus can be read")).filter(short).collect()
 }
 
 const PUT: [&str; 28] = [
@@ -72,7 +72,7 @@ fn check(text: &str) -> Result<(), TestCaseError> {
         Err(problems) => problems,
         Ok(it) => {
             // What is good is good in our own words as well.
-            let json = serde_json::to_string(&it.spec).unwrap();
+            let json = serde_json::to_string(&it.spec).expect("a spec is JSON");
             let again = model::plan::from_text(&json, &model::plan::HouseRules::default());
             prop_assert_eq!(again.map(|(_, plan)| plan), Ok(it.plan));
             return Ok(());

@@ -5,10 +5,12 @@ use std::{fs, process::Command};
 use model::{
     completion::{Verdict, verdict},
     dialect::{Fate, Given, translate},
-    ids::RoleName,
+    ids::{JobId, RoleName},
     job::Outcome,
     located::{self, Node, Value},
     plan::{HouseRules, Plan, Retries},
+    rendezvous::{Gang, Place, Rendezvous},
+    spec::Convention,
     task::TaskState,
     template,
 };
@@ -17,7 +19,7 @@ use crate::{corpus, told, translated};
 
 fn file(name: &str) -> String {
     let path = corpus().into_iter().find(|path| path.file_stem().is_some_and(|it| it == name));
-    fs::read_to_string(path.unwrap_or_else(|| panic!("there is no {name}"))).unwrap()
+    fs::read_to_string(path.unwrap_or_else(|| panic!("there is no {name}"))).expect("a file of the corpus can be read")
 }
 
 fn plan(name: &str) -> Plan {
@@ -42,8 +44,8 @@ fn script(text: &str) -> Vec<String> {
 /// What the script prints, and whether it ended well.
 fn ran(text: &str) -> (String, bool) {
     let words = script(text);
-    let output = Command::new(&words[0]).args(&words[1..]).output().unwrap();
-    (String::from_utf8(output.stdout).unwrap(), output.status.success())
+    let output = Command::new(&words[0]).args(&words[1..]).output().expect("bash is there");
+    (String::from_utf8(output.stdout).expect("text"), output.status.success())
 }
 
 /// Which dialect a text is read as.
@@ -64,7 +66,7 @@ fn a_file_is_known_by_its_version_or_by_its_roles() {
 /// 2.1: two versions of the same name are two jobs here, where OpenPAI answered 409 for ever (H8); so the name alone must come through.
 #[test]
 fn a_name_beside_the_file_wins() {
-    let given = Given { name: Some("other".into()), user: None };
+    let given = Given { name: Some("other".into()), ..Given::default() };
     let it = translate(&file("top_least"), &given, &HouseRules::default()).unwrap();
     assert_eq!(it.plan.name.as_str(), "other");
     assert!(it.report.notes.iter().any(|note| note.path == "name" && note.fate == Fate::Changed));
@@ -208,17 +210,39 @@ fn a_repository_is_cloned_before_the_commands() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{line}{line}main\n"));
 }
 
-/// H1, H2, H10, and 2.3's http and ssh.
+/// H9, H10. All other variables are those of the convention.
 #[test]
 fn tasks_get_the_variables_that_only_the_file_knows() {
-    let it = translated(&file("real_ps_worker")).unwrap();
-    let role = &it.plan.roles[1];
-    assert_eq!(role.env["PAI_JOB_NAME"], "ann~cifar10-distributed_4f1b");
-    assert_eq!(role.env["PAI_RESOURCE_ps_server"], "0,4,8192,0");
-    assert_eq!(role.env["PAI_VIRTUAL_CLUSTER"], "default");
-    // H9: it was documented, and never there.
-    assert!(!role.env.contains_key("PAI_JOB_VC_NAME"));
-    assert!(it.plan.roles.iter().all(|role| role.ports.contains_key("http") && role.ports.contains_key("ssh")));
+    let (everything, band) = (plan("top_everything"), plan("shm"));
+    assert_eq!(everything.roles[0].env["PAI_VIRTUAL_CLUSTER"], "vision");
+    assert!(band.roles.iter().all(|role| role.env.is_empty()));
+    let said = file("shm").replace("shmMB: 64", "shmMB: 512");
+    assert_eq!(translated(&said).unwrap().plan.roles[0].env["PAI_RESOURCE_small"], "1,2,4096,512");
+    assert_eq!(everything.conventions, [Convention::PaiV2].into());
+    assert_eq!(plan("plugin_ssh").conventions, [Convention::PaiV2, Convention::Mpi].into());
+}
+
+/// H1, H2, H10: what a task is told of the job and its peers.
+#[test]
+fn tasks_are_told_of_their_peers_as_openpai_told_them() {
+    let plan = plan("real_ps_worker");
+    let place = |role: &str, index, port| Place {
+        role: RoleName::parse(role).unwrap(),
+        index,
+        address: format!("10.0.0.{port}"),
+        ports: [("http".to_owned(), vec![port]), ("ssh".to_owned(), vec![port + 100])].into(),
+        devices: Default::default(),
+    };
+    let places = [place("worker", 0, 1), place("worker", 1, 2), place("ps_server", 0, 3)];
+    let gang = Gang { owner: "ann", job: JobId::new(1, &[0; 10]), name: &plan.name, version: 1, attempt: 1, plan: &plan, places: &places };
+    let env = Rendezvous::new(gang).of(&"ps_server-0".parse().unwrap()).unwrap().env;
+    assert_eq!(env["PAI_JOB_NAME"], "ann~cifar10-distributed_4f1b");
+    assert_eq!(env["PAI_RESOURCE_ps_server"], "0,4,8192,0");
+    assert_eq!(env["PAI_HOST_IP_psserver_0"], "10.0.0.3");
+    assert_eq!(env["PAI_TASK_ROLE_psserver_HOST_LIST"], "10.0.0.3:3");
+    assert_eq!(env["PAI_TASK_ROLE_worker_HOST_LIST"], "10.0.0.1:1,10.0.0.2:2");
+    assert_eq!(env["PAI_MIN_SUCCEEDED_TASK_COUNT_ps_server"], "-1");
+    assert_eq!(env["PAI_TASK_ROLE_LIST"], "worker,ps_server");
 }
 
 /// Every value of a good file has a note, its own or one of something it is a part of.

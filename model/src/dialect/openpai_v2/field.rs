@@ -214,7 +214,7 @@ fn meant(unknown: &str, known: &'static [&'static str]) -> Option<&'static str> 
         ("minSucceededTaskCount", "minSucceededInstances"),
     ];
     let now = OF_VERSION_1.iter().find(|(before, now)| *before == unknown && known.contains(now)).map(|(_, now)| *now);
-    now.or_else(|| nearest(unknown, known))
+    now.or_else(|| nearest(unknown, known.iter().copied()))
 }
 
 pub(super) fn is_identifier(text: &str) -> bool {

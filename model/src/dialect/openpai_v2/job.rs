@@ -50,6 +50,9 @@ const KEYS: [&str; 14] = [
 
 const NAME_CHARACTERS_MAX: usize = 255;
 
+/// The virtual cluster of a job that names none.
+pub(super) const DEFAULT_CLUSTER: &str = "default";
+
 impl<'a> Job<'a> {
     pub fn read(reader: &mut Reader, root: &Field<'a>) -> Option<Self> {
         let mut keys = reader.keys(root, &KEYS, "a job file begins with `protocolVersion: 2`")?;
@@ -79,7 +82,7 @@ impl<'a> Job<'a> {
         Some(job)
     }
 
-    pub fn written_name(&self) -> Option<&'a str> {
+    fn written_name(&self) -> Option<&'a str> {
         match self.name.as_ref()?.word() {
             Some(Word::Text(name)) => Some(name),
             Some(Word::Null | Word::Truth(_) | Word::Number(_) | Word::Date(_)) | None => None,
