@@ -191,23 +191,33 @@ fn plugins_have_secrets_as_they_are() {
     assert_eq!(ran(&job(&top, "    - echo '<% $secrets.key %>'\n")), ("a&b\na&amp;b\n".into(), true));
 }
 
-/// 2.6: up to ten tries, and the commands only once the repository is there.
-#[test]
-fn a_repository_is_cloned_before_the_commands() {
-    let folder = std::env::temp_dir().join(format!("openpai-v2-git-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
+/// What the script prints with a `git` that succeeds at the given try.
+fn ran_with_git(plugin: &str, succeeds_at: u32) -> (String, bool) {
+    let folder = std::env::temp_dir().join(format!("openpai-v2-git-{}-{succeeds_at}", std::process::id()));
+    fs::create_dir_all(&folder).expect("a temporary directory");
     let tool = folder.join("git");
-    fs::write(&tool, "#!/bin/bash\necho tried >> $COUNT\necho git \"$@\"\n[ $(wc -l < $COUNT) -ge 2 ]\n").unwrap();
-    fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let plugin = "{plugin: git, parameters: {repo_uri: 'https://example.com/c.git', options: [--depth 1], clone_dir: /tmp/c}}";
+    let text = format!("#!/bin/bash\necho tried >> $COUNT\necho git \"$@\"\n[ $(wc -l < $COUNT) -ge {succeeds_at} ]\n");
+    fs::write(&tool, text).expect("it can be written");
+    fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("and made a program");
     let words = script(&job(&format!("{PLUGINS}    - {plugin}\n"), "    - echo main\n"));
     // The waits between tries are the user's patience, not the test's.
     let quick = words[2].replace("sleep", "true");
     let path = format!("{}:/usr/bin:/bin", folder.display());
-    let output = Command::new(&words[0]).args(["-c", &quick]).env("PATH", path).env("COUNT", folder.join("count")).output().unwrap();
-    fs::remove_dir_all(&folder).unwrap();
+    let output = Command::new(&words[0]).args(["-c", &quick]).env("PATH", path).env("COUNT", folder.join("count")).output();
+    fs::remove_dir_all(&folder).expect("and removed again");
+    let output = output.expect("bash is there");
+    (String::from_utf8(output.stdout).expect("text"), output.status.success())
+}
+
+/// 2.6: up to ten tries, and the commands only once the repository is there, or if its failure is to be ignored.
+#[test]
+fn a_repository_is_cloned_before_the_commands() {
+    let plugin = "{plugin: git, parameters: {repo_uri: 'https://example.com/c.git', options: [--depth 1], clone_dir: /tmp/c}}";
     let line = "git clone --depth 1 https://example.com/c.git /tmp/c\n";
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{line}{line}main\n"));
+    assert_eq!(ran_with_git(plugin, 2), (format!("{line}{line}main\n"), true));
+    assert_eq!(ran_with_git(plugin, 11), (line.repeat(10), false));
+    let fine = plugin.replace("plugin: git", "plugin: git, failurePolicy: ignore");
+    assert_eq!(ran_with_git(&fine, 12), (format!("{}main\n", line.repeat(10)), true));
 }
 
 /// H9, H10. All other variables are those of the convention.
