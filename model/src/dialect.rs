@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    located::{Node, Parsed},
+    located::{self, Node, Parsed},
     plan::{HouseRules, Plan, compile},
     spec::{self, JobSpec, Problem, in_order},
 };
@@ -29,8 +29,11 @@ pub(crate) struct Dialect {
     pub parse: fn(&str) -> Parsed,
     /// Whether a file is probably one of these, by its top-level keys alone.
     pub recognises: fn(&Node) -> bool,
-    pub read: fn(&Source<'_>) -> Result<(JobSpec, Notes), Vec<Problem>>,
+    pub read: fn(&Source<'_>) -> Reading,
 }
+
+/// Our spec with what became of each field, or every problem of the file.
+pub(crate) type Reading = Result<(JobSpec, Notes), Vec<Problem>>;
 
 /// A file of another dialect, as its reader gets it.
 pub(crate) struct Source<'a> {
@@ -145,6 +148,11 @@ fn recognise(text: &str) -> Result<Option<Recognised>, Vec<Problem>> {
         if let Some(root) = root.filter(dialect.recognises) {
             return Ok(Some(Recognised { dialect, root, problems }));
         }
+    }
+    // One whose aliases are too much was read by nobody; the strict reader would speak of our own format.
+    let theirs = located::parse(text).root.is_some_and(|root| DIALECTS.iter().any(|dialect| (dialect.recognises)(&root)));
+    if theirs {
+        return Err(loose_json::parse(text).problems);
     }
     // Our own files have no comments with `//`; about those the strict reader would tell the wrong thing.
     match loose_json::parse(text) {

@@ -230,7 +230,7 @@ impl Builder {
         let mut parser = Parser::new_from_str(&joined.text);
         // Every event but a few uses up text, so this loop ends; the bound on nodes ends it much earlier.
         while let Some(event) = parser.next_event() {
-            let (event, span) = event.map_err(|error| Box::new(syntax(&error, joined.original(place_of(error.marker())))))?;
+            let (event, span) = event.map_err(|error| Box::new(syntax(&error, joined.original(place_of(error.marker())), self.ways)))?;
             self.take(event, joined.original(place_of(&span.start)))?;
         }
         Ok(self.root.take())
@@ -371,7 +371,10 @@ fn take_key(node: Node, ways: Ways, before: &mut BTreeMap<String, Place>) -> Res
     Ok(KeyMeaning::Named(scalar.text))
 }
 
-fn syntax(error: &ScanError, place: Place) -> Problem {
+fn syntax(error: &ScanError, place: Place, ways: Ways) -> Problem {
+    if error.info().contains("unknown anchor") && ways == Ways::Theirs {
+        return Problem::new("", "there is no anchor of that name before this alias").at(place).hint(ALIAS_HINT);
+    }
     if error.info().contains("unknown anchor") {
         return Problem::new("", ALIAS).at(place).hint(ALIAS_HINT);
     }

@@ -27,12 +27,12 @@ use job::Job;
 
 pub(super) const DIALECT: Dialect = Dialect { name: "openpai_v2", title: "OpenPAI v2", parse: loose_json::parse, recognises, read };
 
+/// No other system's files have a `protocolVersion`; those that forgot it have jobs with roles by name.
 fn recognises(root: &Node) -> bool {
     let root = Field { path: String::new(), place: root.place, node: root };
-    let version_2 = root.get("protocolVersion").is_some_and(|it| matches!(it.word(), Some(js::Word::Number(2.0) | js::Word::Text("2"))));
     let is_job = root.get("type").is_some_and(|it| it.word() == Some(js::Word::Text("job")));
     let roles_by_name = root.get("taskRoles").is_some_and(|it| matches!(it.node.value, Value::Map(_)));
-    version_2 || (is_job && roles_by_name)
+    root.get("protocolVersion").is_some() || (is_job && roles_by_name)
 }
 
 fn read(source: &Source<'_>) -> Result<(JobSpec, Notes), Vec<Problem>> {
@@ -41,8 +41,20 @@ fn read(source: &Source<'_>) -> Result<(JobSpec, Notes), Vec<Problem>> {
     let spec = spec(&mut reader, &root, source);
     match spec {
         Some(spec) if reader.problems.is_empty() => Ok((spec, reader.notes)),
-        Some(_) | None => Err(in_order(reader.problems)),
+        Some(_) | None => Err(in_order(once_each(reader.problems))),
     }
+}
+
+/// What several roles share may be found wrong for each of them.
+fn once_each(problems: Vec<Problem>) -> Vec<Problem> {
+    let mut once: Vec<Problem> = Vec::new();
+    for problem in problems {
+        // More than are ever shown need not be held against one another.
+        if once.len() > 200 || !once.contains(&problem) {
+            once.push(problem);
+        }
+    }
+    once
 }
 
 fn spec(reader: &mut Reader, root: &Field<'_>, source: &Source<'_>) -> Option<JobSpec> {
@@ -58,7 +70,7 @@ fn spec(reader: &mut Reader, root: &Field<'_>, source: &Source<'_>) -> Option<Jo
         ..JobSpec::default()
     };
     let tensorboard = tensorboard::role(reader, &job, &extras, &roles);
-    spec.env = env::of(&job, &read, source.given.user.as_deref(), tensorboard.is_some());
+    spec.env = env::of(&job, &read, tensorboard.is_some());
     roles.extend(tensorboard);
     spec.roles = roles;
     spec.conventions = Some(if extras.launches { vec![Convention::PaiV2, Convention::Mpi] } else { vec![Convention::PaiV2] });

@@ -317,3 +317,74 @@ fn escaped(text: &str) -> String {
     let unit = |unit: &mut u16| format!("\\u{unit:04x}");
     text.chars().map(|c| if c.is_ascii() { c.to_string() } else { c.encode_utf16(&mut [0; 2]).iter_mut().map(unit).collect() }).collect()
 }
+
+/// The tree of a file of another system, or the problems.
+fn said_leniently(text: &str) -> String {
+    let parsed = parse_lenient(text);
+    let mut lines = String::new();
+    if let Some(root) = &parsed.root {
+        show(root, 0, &mut lines);
+    }
+    parsed.problems.iter().for_each(|problem| lines += &format!("! {problem}\n"));
+    lines
+}
+
+#[test]
+fn other_systems_files_may_have_aliases_merge_keys_and_plain_tags() {
+    insta::assert_snapshot!(said_leniently("a: &a {x: 1, y: 2}\nb:\n  y: 3\n  <<: *a\n  x: 4\nc: {<<: [*a, {x: 5, z: 6}]}\nd: [!!str 1, !!int '2', *a]\n7: &s t\ne: *s\n"), @r#"
+    1:1 map
+      1:1 a:
+        1:4 map
+          1:8 x:
+            1:11 Int(1) "1"
+          1:14 y:
+            1:17 Int(2) "2"
+      2:1 b:
+        3:3 map
+          3:3 y:
+            3:6 Int(3) "3"
+          5:3 x:
+            5:6 Int(4) "4"
+      6:1 c:
+        6:4 map
+          1:8 x:
+            1:11 Int(1) "1"
+          1:14 y:
+            1:17 Int(2) "2"
+          6:21 z:
+            6:24 Int(6) "6"
+      7:1 d:
+        7:4 list
+          7:5 Text "1"
+          7:14 Int(2) "2"
+          7:25 map
+            1:8 x:
+              1:11 Int(1) "1"
+            1:14 y:
+              1:17 Int(2) "2"
+      8:1 7:
+        8:4 Text "t"
+      9:1 e:
+        9:4 Text "t"
+    "#);
+}
+
+#[test]
+fn even_then_much_is_refused() {
+    let mut all = String::new();
+    for text in
+        ["a: &a [*a]\n", "a: *nobody\n", "<<: 5\n", "<<: [5]\n", "a: !secret x\n", "a: 1\na: 2\n", "? [a]\n: b\n", "a: 1\n---\nb: 2\n"]
+    {
+        parse_lenient(text).problems.iter().for_each(|problem| all += &format!("{problem}\n"));
+    }
+    insta::assert_snapshot!(all, @r"
+    line 1, column 8: this alias stands inside of what it is an alias for (write the value out)
+    line 1, column 4: there is no anchor of that name before this alias (write the value out)
+    line 1, column 5: only maps can be merged with `<<` (write `<<: *name`, with an anchor of a map)
+    line 1, column 6: only maps can be merged with `<<` (write `<<: *name`, with an anchor of a map)
+    line 1, column 4: a tag (`!name`) is not taken in job files (remove it; put a value in quotes to make it text)
+    line 2, column 1: the key `a` is here a second time; the first is at line 1, column 1 (keep one of them)
+    line 1, column 3: a key must be text, not a list, a map or an alias (write `name: value`)
+    line 2, column 1: a second document begins here (a job file describes one job; submit each file by itself)
+    ");
+}

@@ -18,7 +18,7 @@ use model::{
 
 fn corpus() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/openpai_v2/corpus");
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(folder).expect("the corpus is there").map(|entry| entry.expect("and can be listed").path());
     let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|it| it == "yaml")).collect();
     files.sort();
     files

@@ -2,7 +2,7 @@
 
 use super::{
     field::{Field, Reader},
-    job,
+    job::{self, DEFAULT_CLUSTER},
     js::{self, Word},
 };
 use crate::spec::shown;
@@ -70,8 +70,6 @@ pub(super) fn commands<'a>(reader: &mut Reader, field: &Field<'a>) -> Vec<&'a st
     const HINT: &str = "write a list of commands, each a text";
     reader.some_items(field, HINT).iter().filter_map(|item| reader.text(item, HINT)).collect()
 }
-
-const DEFAULT_CLUSTER: &str = "default";
 
 /// The deployment that is chosen, and the virtual cluster.
 pub(super) fn defaults<'a>(reader: &mut Reader, field: Option<Field<'a>>, all: Vec<Deployment<'a>>) -> (Option<Deployment<'a>>, String) {

@@ -1,22 +1,23 @@
-//! Variables that only this file knows. All others about the job and its tasks come from the convention `pai_v2`.
+//! Variables that only this file knows. All others about the job and its tasks come from the convention `pai_v2`,
+//! and these win over it.
 
 use std::collections::BTreeMap;
 
-use super::{job::Job, role::Facts};
+use super::{
+    job::{DEFAULT_CLUSTER, Job},
+    role::Facts,
+};
 
-pub(super) fn of(job: &Job<'_>, roles: &[Facts], user: Option<&str>, has_more_roles: bool) -> BTreeMap<String, String> {
-    let mut env =
-        BTreeMap::from([("PAI_VIRTUAL_CLUSTER".to_owned(), job.virtual_cluster.clone()), ("PAI_DEFAULT_FS_URI".to_owned(), String::new())]);
-    for Facts { name, resources: it, .. } in roles {
-        env.insert(format!("PAI_RESOURCE_{name}"), format!("{},{},{},{}", it.gpu, it.cpu, it.memory_mb, it.shm_mb));
+pub(super) fn of(job: &Job<'_>, roles: &[Facts], has_more_roles: bool) -> BTreeMap<String, String> {
+    let mut env = BTreeMap::new();
+    if job.virtual_cluster != DEFAULT_CLUSTER {
+        // The second name is only in the manual (hazard H9), and some read it from there.
+        env.extend(["PAI_VIRTUAL_CLUSTER", "PAI_JOB_VC_NAME"].map(|key| (key.to_owned(), job.virtual_cluster.clone())));
     }
-    // The job's name there is `user~job` (hazard H2), as the file spells it.
-    if let (Some(user), Some(name)) = (user, job.written_name()) {
-        for key in ["PAI_USER_NAME", "PAI_USERNAME"] {
-            env.insert(key.to_owned(), user.to_owned());
-        }
-        for key in ["PAI_JOB_NAME", "PAI_FRAMEWORK_NAME"] {
-            env.insert(key.to_owned(), format!("{user}~{name}"));
+    for Facts { name, resources: it, .. } in roles {
+        // The plan does not tell 512 MB that were asked for from 512 MB that were not (hazard H10), nor no limit from the usual one.
+        if it.shm_mb == 512 || it.cpu == 0 || it.memory_mb == 0 {
+            env.insert(format!("PAI_RESOURCE_{name}"), format!("{},{},{},{}", it.gpu, it.cpu, it.memory_mb, it.shm_mb));
         }
     }
     if has_more_roles {

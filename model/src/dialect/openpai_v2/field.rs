@@ -166,8 +166,7 @@ impl Reader {
     /// The value of a key that must be there.
     pub fn required<'a>(&mut self, keys: &mut Keys<'a>, key: &str, hint: &str) -> Option<Field<'a>> {
         let found = keys.take(key);
-        let misspelt =
-            |entry: &&Entry| !keys.known.contains(&entry.key.as_str()) && nearest(&entry.key, keys.known.iter().copied()) == Some(key);
+        let misspelt = |entry: &&Entry| !keys.known.contains(&entry.key.as_str()) && meant(&entry.key, keys.known) == Some(key);
         if found.is_none() && !keys.entries.iter().any(misspelt) {
             self.problems.push(Problem::new(join(&keys.path, key), "is missing").at(keys.place).hint(hint));
         }
@@ -177,7 +176,7 @@ impl Reader {
     /// Tells every key that nobody asked for.
     pub fn no_more(&mut self, keys: Keys<'_>) {
         for entry in keys.entries {
-            let hint = match nearest(&entry.key, keys.known.iter().copied()) {
+            let hint = match meant(&entry.key, keys.known) {
                 Some(key) => format!("did you mean `{key}`?"),
                 None => format!("the keys here are {}", keys.known.join(", ")),
             };
@@ -200,6 +199,22 @@ impl Reader {
     pub fn for_people(&mut self, field: &Field<'_>, reason: &str) {
         self.notes.kept(&field.path, field.place, reason);
     }
+}
+
+/// What an unknown key was probably meant to be. Many a file was once of version 1.
+fn meant(unknown: &str, known: &'static [&'static str]) -> Option<&'static str> {
+    const OF_VERSION_1: [(&str, &str); 8] = [
+        ("jobName", "name"),
+        ("retryCount", "jobRetryCount"),
+        ("taskNumber", "instances"),
+        ("cpuNumber", "cpu"),
+        ("gpuNumber", "gpu"),
+        ("portList", "ports"),
+        ("minFailedTaskCount", "minFailedInstances"),
+        ("minSucceededTaskCount", "minSucceededInstances"),
+    ];
+    let now = OF_VERSION_1.iter().find(|(before, now)| *before == unknown && known.contains(now)).map(|(_, now)| *now);
+    now.or_else(|| nearest(unknown, known.iter().copied()))
 }
 
 pub(super) fn is_identifier(text: &str) -> bool {

@@ -50,6 +50,9 @@ const KEYS: [&str; 14] = [
 
 const NAME_CHARACTERS_MAX: usize = 255;
 
+/// The virtual cluster of a job that names none.
+pub(super) const DEFAULT_CLUSTER: &str = "default";
+
 impl<'a> Job<'a> {
     pub fn read(reader: &mut Reader, root: &Field<'a>) -> Option<Self> {
         let mut keys = reader.keys(root, &KEYS, "a job file begins with `protocolVersion: 2`")?;
@@ -79,7 +82,7 @@ impl<'a> Job<'a> {
         Some(job)
     }
 
-    pub fn written_name(&self) -> Option<&'a str> {
+    fn written_name(&self) -> Option<&'a str> {
         match self.name.as_ref()?.word() {
             Some(Word::Text(name)) => Some(name),
             Some(Word::Null | Word::Truth(_) | Word::Number(_) | Word::Date(_)) | None => None,
@@ -137,7 +140,8 @@ pub(super) fn about<'a>(reader: &mut Reader, keys: &mut Keys<'a>) -> Option<&'a 
     }
     let description = keys.take("description")?;
     let text = reader.text(&description, "write a line of text")?;
-    reader.notes.kept(&description.path, description.place, "description");
+    let reason = if description.path == "description" { "description" } else { "for people; it has no effect, here as there" };
+    reader.notes.kept(&description.path, description.place, reason);
     Some(text)
 }
 

@@ -43,9 +43,15 @@ fn one<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<Plugin<'a>> {
     const KEYS: [&str; 4] = ["plugin", "parameters", "failurePolicy", "taskroles"];
     let mut keys = reader.keys(field, &KEYS, "write `plugin: NAME` and its `parameters`")?;
     let name = reader.required(&mut keys, "plugin", "write the name of the plugin");
-    let name = name.and_then(|it| reader.text(&it, "write the name of the plugin"));
+    let name = name.and_then(|it| {
+        reader.for_people(&it, "says which plugin it is");
+        reader.text(&it, "write the name of the plugin")
+    });
     let failure_is_fine = keys.take("failurePolicy").is_some_and(|it| failure_is_fine(reader, &it));
-    let roles = keys.take("taskroles").map(|it| reader.texts(&it, "write a list of roles").into_iter().map(|(name, _)| name).collect());
+    let roles = keys.take("taskroles").map(|it| {
+        reader.for_people(&it, "where it runs");
+        reader.texts(&it, "write a list of roles").into_iter().map(|(name, _)| name).collect()
+    });
     let parameters = keys.take("parameters").filter(|it| !it.is_null()).filter(|it| !is_empty(reader, it));
     for (_, other) in keys.rest() {
         reader.for_people(&other, "has no effect, here as there");
@@ -65,6 +71,7 @@ fn is_empty(reader: &mut Reader, field: &Field<'_>) -> bool {
 
 fn failure_is_fine(reader: &mut Reader, field: &Field<'_>) -> bool {
     let policy = reader.text(field, "write `fail` or `ignore`").unwrap_or("fail").to_ascii_lowercase();
+    reader.for_people(field, "whether the task goes on when a command of the plugin fails");
     if policy != "fail" && policy != "ignore" {
         reader.tell(field, format!("{} is not a failure policy", shown(&policy)), "write `fail` or `ignore`");
     }

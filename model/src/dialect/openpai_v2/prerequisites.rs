@@ -64,7 +64,7 @@ impl<'a> Prerequisites<'a> {
             for (_, field) in reader.entries(&auth, "write `username`, `password` and `registryuri`") {
                 let Some(Word::Text(text)) = field.word() else { continue };
                 if let Err(error) = render(text, &view) {
-                    reader.tell(&field, error.to_string(), "write `<% $secrets.NAME %>`");
+                    reader.tell(&field, error.to_string(), error.hint());
                 }
             }
         }
@@ -94,14 +94,18 @@ fn one<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<Prerequisite<'a>> {
     let kind = kind(reader, field)?;
     let known: &'static [&'static str] = if kind == Kind::DockerImage { &OF_AN_IMAGE } else { &OF_THE_REST };
     let mut keys = reader.keys(field, known, "write `name`, `type` and `uri`")?;
-    keys.take("type");
-    let name = reader.required(&mut keys, "name", "give it a name for roles to say").and_then(|it| job::name(reader, &it));
+    if let Some(field) = keys.take("type") {
+        reader.for_people(&field, "says what roles may name it for");
+    }
+    let name = reader.required(&mut keys, "name", "give it a name for roles to say");
+    if let Some(field) = &name {
+        reader.for_people(field, "roles name it so");
+    }
+    let name = name.and_then(|it| job::name(reader, &it));
     if let Some(version) = keys.take("protocolVersion") {
         reader.version_2(&version);
     }
-    let notes_before = reader.notes.clone();
     job::about(reader, &mut keys);
-    reader.notes = notes_before;
     match kind {
         Kind::DockerImage => image(reader, keys),
         Kind::Script | Kind::Output | Kind::Data => other(reader, keys, kind),
@@ -122,10 +126,10 @@ fn kind(reader: &mut Reader, field: &Field<'_>) -> Option<Kind> {
 }
 
 fn image(reader: &mut Reader, mut keys: Keys<'_>) {
-    if let Some(uri) = reader.required(&mut keys, "uri", "write the image, such as `uri: pytorch/pytorch:2.1`") {
-        if let Some(text) = reader.text(&uri, "write the image as text") {
-            reader.notes.changed(&uri.path, uri.place, openpai_common::image_note(text));
-        }
+    if let Some(uri) = reader.required(&mut keys, "uri", "write the image, such as `uri: pytorch/pytorch:2.1`")
+        && let Some(text) = reader.text(&uri, "write the image as text")
+    {
+        reader.notes.changed(&uri.path, uri.place, openpai_common::image_note(text));
     }
     if let Some(auth) = keys.take("auth") {
         auth_of(reader, &auth);
@@ -161,11 +165,17 @@ fn other(reader: &mut Reader, mut keys: Keys<'_>, kind: Kind) {
         }
         (None, _) => {}
     }
-    if let Some(plugin) = keys.take("plugin") {
-        reader.text(&plugin, "write `com.microsoft.pai.runtimeplugin.NAME`");
+    let plugin = keys.take("plugin");
+    if let Some(plugin) = &plugin {
+        reader.text(plugin, "write `com.microsoft.pai.runtimeplugin.NAME`");
+        reader.for_people(plugin, "runs in the tasks of roles that name it under `prerequisites`, and nowhere else");
     }
     if let Some(require) = keys.take("require") {
         reader.texts(&require, "write a list of names");
         reader.for_people(&require, "nothing is done about it, here as there");
+    }
+    let reason = if plugin.is_some() { "for the plugin" } else { "for a plugin, and there is none" };
+    for (_, other) in keys.rest() {
+        reader.for_people(&other, reason);
     }
 }

@@ -2,7 +2,10 @@
 //! put anything in. Its parser is followed step by step, so that what it removes and keeps is the same.
 
 use super::js;
-use crate::located::{Node, Value};
+use crate::{
+    located::{Node, Value},
+    spec::harmless,
+};
 
 /// A script longer than this is no script; a value put in a thousand times must not fill the memory.
 pub(super) const RENDERED_BYTES_MAX: usize = 1 << 20;
@@ -22,6 +25,19 @@ pub(super) enum Unrendered {
     BadDelimiters(String),
     #[error("is longer than {RENDERED_BYTES_MAX} bytes when its references are put in")]
     TooLong,
+}
+
+impl Unrendered {
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Unrendered::Unclosed(_) => "write references as `<% $parameters.NAME %>`",
+            Unrendered::UnclosedSection(_) | Unrendered::UnopenedSection(_) => {
+                "remove it; what is between `<%# x %>` and `<%/ x %>` is never run"
+            }
+            Unrendered::BadDelimiters(_) => "write two words, such as `<%= {{ }} =%>`, or remove it",
+            Unrendered::TooLong => "refer to shorter values, or put long texts into files",
+        }
+    }
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -168,9 +184,9 @@ fn parse(template: &str) -> Result<Vec<Token<'_>>, Unrendered> {
         match kind {
             Some('#' | '^') => sections.push(value),
             Some('/') => {
-                let name = sections.pop().ok_or_else(|| Unrendered::UnopenedSection(value.to_owned()))?;
+                let name = sections.pop().ok_or_else(|| Unrendered::UnopenedSection(harmless(value)))?;
                 if name != value {
-                    return Err(Unrendered::UnclosedSection(name.to_owned()));
+                    return Err(Unrendered::UnclosedSection(harmless(name)));
                 }
             }
             Some('=') => scanner.set_delimiters(value)?,
@@ -185,7 +201,7 @@ fn parse(template: &str) -> Result<Vec<Token<'_>>, Unrendered> {
         }
     }
     match sections.pop() {
-        Some(name) => Err(Unrendered::UnclosedSection(name.to_owned())),
+        Some(name) => Err(Unrendered::UnclosedSection(harmless(name))),
         None => Ok(tokens),
     }
 }
@@ -229,7 +245,7 @@ impl<'a> Scanner<'a> {
 
     /// What stands before `end` and the white space before it. `end` is left standing.
     fn until(&mut self, end: &str) -> Result<&'a str, Unrendered> {
-        let at = self.rest.find(end).ok_or_else(|| Unrendered::Unclosed(self.open.to_owned()))?;
+        let at = self.rest.find(end).ok_or_else(|| Unrendered::Unclosed(harmless(self.open)))?;
         let value = self.rest[..at].trim_end_matches(js::is_space);
         self.rest = &self.rest[value.len()..];
         Ok(value)
@@ -269,9 +285,12 @@ impl<'a> Scanner<'a> {
     fn set_delimiters(&mut self, value: &'a str) -> Result<(), Unrendered> {
         let mut words = value.split(js::is_space).filter(|word| !word.is_empty());
         let (Some(open), Some(close)) = (words.next(), words.next()) else {
-            return Err(Unrendered::BadDelimiters(value.to_owned()));
+            return Err(Unrendered::BadDelimiters(harmless(value)));
         };
         (self.open, self.close) = (open, close);
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

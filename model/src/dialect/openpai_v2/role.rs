@@ -236,7 +236,7 @@ impl<'a> Role<'_, '_, 'a> {
         let rendered = match render(&lines.join("\n"), view) {
             Ok(rendered) => rendered,
             Err(error) => {
-                self.reader.tell(&field, error.to_string(), "write references as `<% $parameters.NAME %>`");
+                self.reader.tell(&field, error.to_string(), error.hint());
                 return Script::default();
             }
         };

@@ -53,6 +53,13 @@ impl Script {
         self.0.iter().filter_map(|piece| if let Piece::Text(text) = piece { Some(text.as_str()) } else { None }).collect()
     }
 
+    fn without_last_line_end(mut self) -> Script {
+        if let Some(Piece::Text(last)) = self.0.last_mut() {
+            last.truncate(last.trim_end_matches('\n').len());
+        }
+        self
+    }
+
     /// Roughly; for bounds.
     pub fn bytes(&self) -> usize {
         let bytes = |piece: &Piece| match piece {
@@ -105,7 +112,7 @@ pub(super) fn composed(commands: &Script, steps: &[Step], secrets: &Secrets<'_>)
     for step in steps.iter().rev() {
         add_step(&mut script, step.after.as_ref(), step.failure_is_fine, secrets);
     }
-    script
+    script.without_last_line_end()
 }
 
 fn add_step(script: &mut Script, lines: Option<&Script>, failure_is_fine: bool, secrets: &Secrets<'_>) {

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use super::{
     extras::Extras,
     field::{Field, Reader},
-    job::Job,
+    job::{self, Job},
     js::Word,
     plugins::{Plugin, reference},
     script::Script,
@@ -44,11 +44,10 @@ pub(super) fn role(
 }
 
 fn free_name(roles: &IndexMap<String, RoleSpec>) -> String {
-    let mut name = "tensorboard".to_owned();
-    while roles.contains_key(&name) {
-        name.push('_');
-    }
-    name
+    let stripped: Vec<String> = roles.keys().map(|name| job::stripped(name)).collect();
+    let numbered = (2..).map(|number| format!("tensorboard{number}"));
+    let mut names = std::iter::once("tensorboard".to_owned()).chain(numbered);
+    names.find(|name| !stripped.contains(name)).expect("there are more numbers than roles")
 }
 
 fn script(reader: &mut Reader, job: &Job<'_>, role: &str, plugin: &Plugin<'_>) -> Option<Script> {

@@ -26,7 +26,8 @@ fn integer(text: &str) -> Option<f64> {
         None if bare.starts_with('_') => return None,
         None => match bare.split_once(':') {
             Some((first, _)) => {
-                digits(first, 10)?;
+                // Before a `:` even a last `_` is fine.
+                digits(first.trim_end_matches('_'), 10)?;
                 base_60(bare, |part| digits(part, 10).map(|digits| parsed(&digits)))?
             }
             None => parsed(&digits(bare, 10)?),
@@ -137,9 +138,23 @@ pub(in super::super) fn show(value: f64) -> String {
     let sign = if value < 0.0 { "-" } else { "" };
     let shortest = format!("{:e}", value.abs());
     let (mantissa, exponent) = shortest.split_once('e').expect("`{:e}` prints an exponent");
-    let digits = mantissa.replace('.', "");
+    let digits = even_of_two(value.abs(), mantissa.replace('.', ""));
     let point = exponent.parse::<i32>().expect("an exponent is a whole number") + 1;
     format!("{sign}{}", placed(&digits, point))
+}
+
+/// Where two numbers of so few digits are just as near, JavaScript takes the even one.
+fn even_of_two(value: f64, digits: String) -> String {
+    /// No number has more digits than these.
+    const DIGITS_MAX: usize = 800;
+    let last = digits.as_bytes().last().map_or(0, |digit| digit - b'0');
+    if last.is_multiple_of(2) {
+        return digits;
+    }
+    let exact = format!("{value:.DIGITS_MAX$e}").replace('.', "");
+    let shorter = format!("{}{}", &digits[..digits.len() - 1], last - 1);
+    let rest = exact.strip_prefix(&shorter).and_then(|rest| rest.split_once('e')).map(|(rest, _)| rest);
+    if rest.is_some_and(|rest| rest.trim_end_matches('0') == "5") { shorter } else { digits }
 }
 
 /// Digits with the point after as many of them; before them all if it is not positive.

@@ -54,6 +54,7 @@ pub(super) fn step(plugin: &Plugin<'_>, fill: &mut Fill<'_>, secrets: &Secrets<'
         Some(directory) => script.append(&fill(&directory, &text(&directory)?), secrets),
         None => script.text(DEFAULT_DIRECTORY),
     }
-    script.text(&format!(" && break\n  [ \"$try\" -lt {TRIES} ] || exit 1\n  sleep $((try * 5))\ndone"));
+    let at_last = if plugin.failure_is_fine { "break" } else { "exit 1" };
+    script.text(&format!(" && break\n  [ \"$try\" -lt {TRIES} ] || {at_last}\n  sleep $((try * 5))\ndone"));
     Some(Step { before: Some(script), after: None, failure_is_fine: plugin.failure_is_fine })
 }

@@ -6,6 +6,7 @@ use crate::dialect::openpai_v2::{
     extras::Extras,
     field::{Field, Reader},
     job::Job,
+    js::Word,
 };
 
 /// Notes on every `ssh`, and whether one of them lets tasks start programs in one another.
@@ -33,9 +34,7 @@ fn one(reader: &mut Reader, job: &Job<'_>, gang: bool, role: &str, plugin: &Plug
     let jobssh = parameters.get("jobssh").is_some_and(|it| launches(reader, &it, gang, asked));
     for (key, field) in reader.entries(parameters, "write `jobssh: true`") {
         match key {
-            "userssh" => {
-                reader.notes.ignored(&field.path, field.place, "tasks have no SSH server for people here, so the key opens nothing")
-            }
+            "userssh" => user_key(reader, &field),
             "sshbarrier" => reader.notes.changed(&field.path, field.place, "every task waits until all others have their addresses"),
             "sshbarrierTimeout" => {
                 reader.notes.ignored(
@@ -50,6 +49,16 @@ fn one(reader: &mut Reader, job: &Job<'_>, gang: bool, role: &str, plugin: &Plug
         }
     }
     jobssh
+}
+
+fn user_key(reader: &mut Reader, field: &Field<'_>) {
+    match field.get("value").and_then(|it| it.word()) {
+        Some(Word::Text("") | Word::Null) | None => reader.for_people(field, "brings no key"),
+        Some(_) => {
+            let reason = "tasks have no SSH server for people here, so the key opens nothing; a task's log and state are in the command line and the console";
+            reader.notes.ignored(&field.path, field.place, reason);
+        }
+    }
 }
 
 fn launches(reader: &mut Reader, field: &Field<'_>, gang: bool, asked: impl Fn(&mut Reader, &Field<'_>) -> bool) -> bool {
