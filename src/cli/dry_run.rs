@@ -38,11 +38,12 @@ struct Document {
 }
 
 pub async fn dry_run(context: &Context, ready: &Ready, grid: &GridArgs, debug: bool) -> Result<Exit, Failure> {
-    let (mut parcel, mut versions) = (ready.parcel.clone(), Vec::new());
+    let (mut spec, mut parcel, mut versions) = (ready.spec.clone(), ready.parcel.clone(), Vec::new());
     if !grid.is_empty() {
         let points = grid::points(&ready.spec, grid, HouseRules::default().grid_versions_max)?;
         if let Some(first) = points.first() {
-            parcel = Parcel::json(&grid::at(&ready.spec, first))?;
+            spec = grid::at(&spec, first);
+            parcel = Parcel::json(&spec)?;
         }
         versions = points.iter().map(grid::named).collect();
     }
@@ -50,7 +51,7 @@ pub async fn dry_run(context: &Context, ready: &Ready, grid: &GridArgs, debug: b
     if !ready.report.dialect.is_empty() {
         (planned.dialect, planned.report) = (ready.report.dialect.clone(), ready.report.notes.clone());
     }
-    let made = debug.then(|| Made::of(&planned.plan));
+    let made = debug.then(|| Made::of(&spec)).flatten();
     show(context, &Document { planned, grid: versions, made })
 }
 

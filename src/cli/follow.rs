@@ -51,7 +51,7 @@ impl Wish {
 /// What is heard.
 pub enum News {
     Log(LogChunk),
-    State(JobSummary),
+    State(Box<JobSummary>),
 }
 
 /// Tells `hear` everything until the job is over, and answers how it ended.

@@ -101,10 +101,10 @@ pub enum Verb {
     Up(up::UpArgs),
     /// Run a command as a job and follow it; or submit a job file
     #[command(after_help = RUN_EXAMPLES)]
-    Run(run::RunArgs),
+    Run(Box<run::RunArgs>),
     /// Submit a job file
     #[command(after_help = SUBMIT_EXAMPLES)]
-    Submit(submit::SubmitArgs),
+    Submit(Box<submit::SubmitArgs>),
     /// Write another system's job file as one of our own
     #[command(after_help = CONVERT_EXAMPLES)]
     Convert(convert::ConvertArgs),

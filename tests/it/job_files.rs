@@ -137,8 +137,8 @@ fn a_dry_run_says_everything_and_makes_nothing() {
         assert!(role.get(key).is_some(), "{key} is missing: {role:#}");
     }
     let (said, _) = done(&house, &["submit", "values.yaml", "--dry-run", "--debug"]);
-    assert!(said.contains("would be made:") && said.contains("worker is found at <worker-0>:<grpc>"), "{said}");
-    assert!(said.contains("cluster_config tells it by CLUSTER_CONFIG"), "{said}");
+    assert!(said.contains("would be made:") && said.contains("    env      POD_NAME=worker-0\n"), "{said}");
+    assert!(said.contains("    env      CLUSTER_CONFIG=") && said.contains("    env      TF_CONFIG="), "{said}");
     let (said, _) = done(&house, &["submit", "values.yaml", "--dry-run", "--debug", "--json"]);
     assert_eq!(json(&said)["made"]["tasks"][1]["name"], "ps-0");
     assert_eq!(job_count(&house), 0);
