@@ -23,7 +23,7 @@ fn any_gang() -> impl Strategy<Value = (Plan, Vec<Place>)> {
             .collect();
         let all = "pai_v1, pai_v2, tf_config, cluster_config, torch, jax, mpi, modelarts, arena, ascend";
         let text = format!("{{name: any, conventions: [{all}], roles: {{{}}}}}", roles.join(", "));
-        let (_, plan) = from_text(&text, &HouseRules::default()).unwrap();
+        let (_, plan) = from_text(&text, &HouseRules::default()).expect("a good file");
         let places = places(&plan, nodes);
         (plan, places)
     })
@@ -59,7 +59,7 @@ fn gang<'a>(plan: &'a Plan, places: &'a [Place]) -> Gang<'a> {
 
 fn all_told(plan: &Plan, places: &[Place]) -> Vec<Peers> {
     let rendezvous = Rendezvous::new(gang(plan, places));
-    tasks(plan).iter().map(|task| rendezvous.of(task).unwrap()).collect()
+    tasks(plan).iter().map(|task| rendezvous.of(task).expect("a task of the plan")).collect()
 }
 
 /// The values that a variable has, over all tasks that have it.
@@ -72,7 +72,7 @@ fn are_the_same(values: &[&str]) -> bool {
 }
 
 fn tf_configs(told: &[Peers]) -> Vec<Value> {
-    values(told, "TF_CONFIG").into_iter().map(|text| serde_json::from_str(text).unwrap()).collect()
+    values(told, "TF_CONFIG").into_iter().map(|text| serde_json::from_str(text).expect("JSON")).collect()
 }
 
 proptest! {
@@ -142,7 +142,7 @@ fn a_thousand_tasks_are_told_in_a_moment() {
     let begun = std::time::Instant::now();
     let rendezvous = Rendezvous::new(gang(&plan, &places));
     let bytes = |peers: &Peers| peers.env.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>();
-    let sizes: Vec<usize> = tasks(&plan).iter().map(|task| bytes(&rendezvous.of(task).unwrap())).collect();
+    let sizes: Vec<usize> = tasks(&plan).iter().map(|task| bytes(&rendezvous.of(task).expect("a task of the plan"))).collect();
     let took = begun.elapsed();
     // The kernel takes two megabytes of arguments and environment; one at a time is what we hold.
     let most = sizes.iter().max().unwrap();

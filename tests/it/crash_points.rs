@@ -112,7 +112,8 @@ fn a_frozen_supervisor_is_neither_lost_nor_doubled() {
         let other = house.submit_line(&format!("other-{number}"), "sleep 0.3");
         house.wait_for(&other, "succeeded");
     }
-    assert_eq!(house.state(&id), "running");
+    // It may have been frozen before it could say that the child runs.
+    assert!(["starting", "running"].contains(&house.state(&id).as_str()));
     signal(supervisor, libc::SIGCONT);
     let shown = house.wait_until_over(&id);
     assert_eq!((states(&shown), &shown["runs"][0]["exit_code"]), (vec!["failed"], &Value::from(5)));
