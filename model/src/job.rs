@@ -40,7 +40,7 @@ pub enum JobEvent {
     StopAsked,
     /// Every task of the attempt is over, and the policies say how the job went.
     AllGone(Outcome),
-    /// Every task of the attempt is over, and the retry policy grants another attempt.
+    /// Every task of the attempt is over, well or not, and the retry policy grants another attempt.
     TryAgain,
     LostSight,
     SeenAgain,

@@ -5,14 +5,16 @@ use crate::{
     ids::TaskName,
     job::{JobEvent, JobState, Outcome},
     plan::Plan,
-    retry::{Again, Used, again},
-    task::{Cause, Ending, TaskState, Whose},
+    resources::show_duration_ms,
+    retry::{Again, Class, Used, again},
+    task::{Ending, TaskState},
 };
 
 /// A job as far as judging it needs.
 pub struct Case<'a> {
     pub state: JobState,
     pub plan: &'a Plan,
+    pub attempt: u32,
     pub used: Used,
     /// Who asked for the stop, if someone did.
     pub stop_by: Option<&'a str>,
@@ -54,11 +56,11 @@ pub fn judge(case: &Case) -> Option<Judgement> {
         let by = case.stop_by.unwrap_or("someone");
         return say(JobEvent::AllGone(Outcome::Failed), format!("stopped by {by}"));
     }
-    match decided {
-        Verdict::Decided { outcome: Outcome::Succeeded, reason, .. } => say(JobEvent::AllGone(Outcome::Succeeded), reason),
-        Verdict::Decided { outcome: Outcome::Failed, by, .. } => Some(after_failure(case, by.map(|position| ended[position]))),
-        Verdict::Undecided => Some(after_failure(case, None)),
-    }
+    Some(match decided {
+        Verdict::Decided { outcome: Outcome::Succeeded, reason, .. } => concluded(case, Class::Success, reason),
+        Verdict::Decided { outcome: Outcome::Failed, by, .. } => after_failure(case, by.map(|position| ended[position])),
+        Verdict::Undecided => after_failure(case, None),
+    })
 }
 
 /// Whether the outcome can still be decided, and was not before.
@@ -76,29 +78,43 @@ fn in_order(runs: &[RunFacts]) -> Vec<&RunFacts> {
 }
 
 fn after_failure(case: &Case, culprit: Option<&RunFacts>) -> Judgement {
-    let ending = culprit.and_then(|run| run.ending.as_ref());
-    let whose = ending.map_or(Whose::Platform, |ending| blame(&ending.cause));
-    let what = match (culprit, ending) {
-        (Some(run), Some(ending)) => format!("{} {ending}", run.task),
-        _ => "its tasks ended without deciding the job".to_owned(),
-    };
-    match again(case.plan.retries, case.used, whose) {
-        Again::Yes { used, reason } => Judgement { event: JobEvent::TryAgain, reason: format!("{what}; {reason}"), used },
-        Again::No { reason } => {
-            Judgement { event: JobEvent::AllGone(Outcome::Failed), reason: format!("{what}; {reason}"), used: case.used }
-        }
+    match culprit.and_then(|run| Some((run, run.ending.as_ref()?))) {
+        Some((run, ending)) => concluded(case, Class::of(&ending.cause), format!("{} {ending}", run.task)),
+        None => concluded(case, Class::Platform, "its tasks ended without deciding the job".into()),
     }
 }
 
-/// A task that was stopped though nobody asked us was stopped by its surroundings: a shutdown, an operator.
-fn blame(cause: &Cause) -> Whose {
-    cause.whose().unwrap_or(Whose::Platform)
+/// The attempt is over and this is `what` came of it: the retries decide whether the job is.
+fn concluded(case: &Case, class: Class, what: String) -> Judgement {
+    let outcome = if class == Class::Success { Outcome::Succeeded } else { Outcome::Failed };
+    match again(case.plan.retries, case.used, class, ran_ms(case.runs)) {
+        Again::Yes { used, reason } => {
+            let pause = match used.pause_ms() {
+                0 => String::new(),
+                pause_ms => format!("; waits {} before attempt {}", show_duration_ms(pause_ms), case.attempt + 1),
+            };
+            Judgement { event: JobEvent::TryAgain, reason: format!("{what}; {reason}{pause}"), used }
+        }
+        Again::No { .. } if class == Class::Success => Judgement { event: JobEvent::AllGone(outcome), reason: what, used: case.used },
+        Again::No { reason } => Judgement { event: JobEvent::AllGone(outcome), reason: format!("{what}; {reason}"), used: case.used },
+    }
+}
+
+/// From the first start to the last end.
+fn ran_ms(runs: &[RunFacts]) -> u64 {
+    let endings = || runs.iter().filter_map(|run| run.ending.as_ref());
+    let began = endings().filter_map(|ending| ending.started_at_ms).min();
+    let over = endings().map(|ending| ending.ended_at_ms).max();
+    over.zip(began).map_or(0, |(over, began)| over.saturating_sub(began))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{HouseRules, compile};
+    use crate::{
+        plan::{HouseRules, compile},
+        task::Cause,
+    };
 
     fn plan(yaml: &str) -> Plan {
         let house = HouseRules::default();
@@ -124,7 +140,7 @@ mod tests {
     }
 
     fn said(state: JobState, plan: &Plan, runs: &[RunFacts]) -> String {
-        let case = Case { state, plan, used: Used::default(), stop_by: Some("ann"), runs };
+        let case = Case { state, plan, attempt: 1, used: Used::default(), stop_by: Some("ann"), runs };
         judge(&case).map_or("nothing".into(), |it| format!("{:?}: {}", it.event, it.reason).trim_end().to_owned())
     }
 
@@ -181,5 +197,37 @@ mod tests {
         let plan = plan("{name: j, roles: {main: {command: train}}}");
         let runs = [over("main-0", Cause::Exited { code: 0 }, 1)];
         assert_eq!(said(JobState::Stopping, &plan, &runs), "AllGone(Failed): stopped by ann");
+    }
+
+    #[test]
+    fn a_job_for_ever_starts_again_after_success_too_until_it_is_stopped() {
+        let plan = plan("{name: j, retries: forever, roles: {main: {command: serve}}}");
+        let runs = [over("main-0", Cause::Exited { code: 0 }, 1)];
+        assert_eq!(
+            said(JobState::Running, &plan, &runs),
+            "TryAgain: every task that counts has ended; it is started again whenever it is over"
+        );
+        assert_eq!(said(JobState::Stopping, &plan, &runs), "AllGone(Failed): stopped by ann");
+    }
+
+    #[test]
+    fn a_job_that_dies_again_and_again_waits_longer_each_time_and_says_how_long() {
+        let plan = plan("{name: j, retries: always, roles: {main: {command: train}}}");
+        let runs = [over("main-0", Cause::Exited { code: 3 }, 1)];
+        let used = Used { for_user: 3, for_platform: 0, in_a_row: 3 };
+        let case = Case { state: JobState::Running, plan: &plan, attempt: 4, used, stop_by: None, runs: &runs };
+        let judged = judge(&case).unwrap();
+        assert_eq!(judged.used, Used { for_user: 4, for_platform: 0, in_a_row: 4 });
+        assert_eq!(judged.reason, "main-0 exited with code 3 after 2s; retry 4, as often as it takes; waits 4s before attempt 5");
+    }
+
+    #[test]
+    fn what_can_never_start_is_not_tried_again() {
+        let plan = plan("{name: j, retries: always, roles: {main: {command: pyhton3}}}");
+        let cause = Cause::CannotStart { why: "no program `pyhton3` in PATH".into(), whose: crate::task::Whose::User };
+        assert_eq!(
+            said(JobState::Running, &plan, &[over("main-0", cause, 1)]),
+            "AllGone(Failed): main-0 could not start: no program `pyhton3` in PATH after 2s; a retry would end the same way"
+        );
     }
 }

@@ -6,6 +6,7 @@ use axum::{
 };
 use model::{
     job::JobState,
+    resources::show_duration_ms,
     schedule::{Held, Waiting, What, place},
     wire::{ErrorBody, Explanation, Need},
 };
@@ -29,9 +30,10 @@ const BEFORE_SHOWN_MAX: usize = 10;
 pub async fn explain(State(app): AppState, Caller(holder): Caller, Path(text): Path<String>) -> Result<Json<Explanation>, Error> {
     let job = jobs::found(&app, &holder, &text).await?;
     let held = app.store.read(|sql| control::held(sql, &runs::live(sql)?)).await?;
-    let Why { reason, before, next_step } = match job.state {
-        JobState::Queued => why_it_waits(&app, &job, &held).await?,
-        state => Why { reason: job.reason.clone(), before: Vec::new(), next_step: next_step(&job, state) },
+    let Why { reason, before, next_step } = match (job.state, job.pause_left_ms(now_ms())) {
+        (JobState::Queued, Some(left_ms)) => why_it_pauses(&job, left_ms),
+        (JobState::Queued, None) => why_it_waits(&app, &job, &held).await?,
+        (state, _) => Why { reason: job.reason.clone(), before: Vec::new(), next_step: next_step(&job, state) },
     };
     let need = |role: &model::plan::RolePlan| Need { role: role.name.to_string(), tasks: role.tasks, each: role.resources.clone() };
     Ok(Json(Explanation {
@@ -51,8 +53,16 @@ struct Why {
     next_step: String,
 }
 
+/// Not for room: something that dies at once should not spin.
+fn why_it_pauses(job: &Job, left_ms: u64) -> Why {
+    let left = show_duration_ms(left_ms.next_multiple_of(1000));
+    let reason = format!("{}; {left} of that are left", job.reason);
+    let next_step = format!("`trainmaster logs {0}@{1}` shows how it ended; `trainmaster stop {0}@{1}` ends the retries", job.name, job.version);
+    Why { reason, before: Vec::new(), next_step }
+}
+
 async fn why_it_waits(app: &App, job: &Job, held: &[Held]) -> Result<Why, Error> {
-    let queue = app.store.read(|sql| job_rows::queued(sql, LOOK_MAX)).await?;
+    let queue = app.store.read(|sql| job_rows::queued(sql, LOOK_MAX, now_ms())).await?;
     let before = queue.iter().take_while(|it| it.job != job.id).map(|it| it.label.clone()).take(BEFORE_SHOWN_MAX).collect();
     let nodes = app.board.for_placing();
     let decide =

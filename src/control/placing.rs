@@ -69,7 +69,7 @@ fn anything_is_free(control: &Control, live: &[Run]) -> bool {
 }
 
 fn read_scene(sql: &Sql<'_>, look: Look) -> Result<Scene, StoreError> {
-    let queue = jobs::queued(sql, look.jobs_max())?;
+    let queue = jobs::queued(sql, look.jobs_max(), now_ms())?;
     if queue.is_empty() {
         return Ok(Scene { queue, live: Vec::new(), held: Vec::new() });
     }

@@ -55,7 +55,8 @@ fn judged(job: &Job, attempt: &[Run]) -> Option<Judgement> {
         .iter()
         .map(|run| RunFacts { task: run.run.task.clone(), state: run.state, ending: run.ending.clone(), end_order: run.end_order })
         .collect();
-    judge(&Case { state: job.state, plan: &job.plan, used: job.used, stop_by: job.stop_by.as_deref(), runs: &facts })
+    let (state, plan, attempt, used, stop_by) = (job.state, &job.plan, job.attempt, job.used, job.stop_by.as_deref());
+    judge(&Case { state, plan, attempt, used, stop_by, runs: &facts })
 }
 
 fn advance(sql: &Sql<'_>, job: &Job, to: JobState, judgement: Judgement) -> Result<Written, StoreError> {

@@ -4,7 +4,7 @@ use model::{
     ids::{JobId, JobName},
     job::JobState,
     plan::Plan,
-    retry::Used,
+    retry::{PAUSE_MS_MAX, Used},
     schedule::Waiting,
 };
 
@@ -32,9 +32,20 @@ pub struct Job {
     pub reason: String,
     pub created_at_ms: u64,
     pub queued_at_ms: u64,
+    /// The end of the pause before this attempt, where it has one.
+    pub not_before_ms: Option<u64>,
     pub started_at_ms: Option<u64>,
     pub ended_at_ms: Option<u64>,
     pub stop_by: Option<String>,
+}
+
+impl Job {
+    /// How much is left of the pause before its next attempt. One that seems longer than any pause is over: the
+    /// clock was set back.
+    pub fn pause_left_ms(&self, now_ms: u64) -> Option<u64> {
+        let left_ms = self.not_before_ms.filter(|_| self.state == JobState::Queued)?.saturating_sub(now_ms);
+        (1..=PAUSE_MS_MAX).contains(&left_ms).then_some(left_ms)
+    }
 }
 
 /// A job's next state, and what is written down with it. `None` leaves what is there, with one
@@ -49,7 +60,7 @@ pub struct Change {
 }
 
 const COLUMNS: &str = "job.id, job.name, job.version, job.owner, job.state, job.attempt, job.used_for_user, job.used_for_platform, \
-                       job.max_duration_ms, job.reason, job.created_at_ms, job.queued_at_ms, job.started_at_ms, job.ended_at_ms, \
+                       job.used_in_a_row, job.not_before_ms, job.max_duration_ms, job.reason, job.created_at_ms, job.queued_at_ms, job.started_at_ms, job.ended_at_ms, \
                        job.stop_by, job_plan.spec, job_plan.plan";
 /// A job whose plan is lost is still found, and then set aside.
 const JOBS: &str = "job LEFT JOIN job_plan ON job_plan.job = job.id";
@@ -76,11 +87,12 @@ pub fn find(sql: &Sql<'_>, owner: Option<&str>, name: &JobName, version: Option<
 }
 
 /// The queue as placing sees it: the highest priority first, then the oldest, and never more than it
-/// can look at in one turn.
-pub fn queued(sql: &Sql<'_>, most: u32) -> Result<Vec<Waiting>, StoreError> {
+/// can look at in one turn. A job in the pause between two attempts is not in it.
+pub fn queued(sql: &Sql<'_>, most: u32, now_ms: u64) -> Result<Vec<Waiting>, StoreError> {
     let question = "SELECT id, name, version, priority, max_duration_ms, demand FROM job
-                     WHERE state = 'queued' ORDER BY priority DESC, id LIMIT $1";
-    sql.query_sound(Kind::Job, question, &[most.into()], |row| {
+                     WHERE state = 'queued' AND (not_before_ms IS NULL OR not_before_ms <= $2 OR not_before_ms > $3)
+                     ORDER BY priority DESC, id LIMIT $1";
+    sql.query_sound(Kind::Job, question, &[most.into(), now_ms.into(), (now_ms + PAUSE_MS_MAX).into()], |row| {
         let (name, version): (JobName, u32) = (row.parsed("name")?, row.number("version")?);
         Ok(Waiting {
             job: row.parsed("id")?,
@@ -127,12 +139,15 @@ pub fn advance(sql: &Sql<'_>, seen: (JobId, JobState, u32), change: &Change) -> 
         change.used.map(|used| used.for_user).into(),
         change.used.map(|used| used.for_platform).into(),
         change.stop_by.clone().into(),
+        change.used.map(|used| used.in_a_row).into(),
+        change.used.map(|used| change.at_ms + used.pause_ms()).into(),
     ];
     let changed = sql.execute(
         "UPDATE job SET state = $4, attempt = $5, reason = COALESCE($6, reason), queued_at_ms = COALESCE($7, queued_at_ms),
                 started_at_ms = COALESCE(started_at_ms, $8), ended_at_ms = COALESCE($9, ended_at_ms),
                 used_for_user = COALESCE($10, used_for_user), used_for_platform = COALESCE($11, used_for_platform),
-                stop_by = COALESCE($12, stop_by)
+                stop_by = COALESCE($12, stop_by), used_in_a_row = COALESCE($13, used_in_a_row),
+                not_before_ms = COALESCE($14, not_before_ms)
           WHERE id = $1 AND state = $2 AND attempt = $3",
         &values,
     )?;
@@ -199,12 +214,17 @@ fn read(row: &Row<'_>) -> Result<Job, StoreError> {
         owner: row.text("owner")?,
         state: row.spelled("state", JobState::from_text)?,
         attempt: row.number("attempt")?,
-        used: Used { for_user: row.number("used_for_user")?, for_platform: row.number("used_for_platform")? },
+        used: Used {
+            for_user: row.number("used_for_user")?,
+            for_platform: row.number("used_for_platform")?,
+            in_a_row: row.number("used_in_a_row")?,
+        },
         plan,
         spec: row.json_text("spec")?,
         reason: row.text("reason")?,
         created_at_ms: row.number("created_at_ms")?,
         queued_at_ms: row.number("queued_at_ms")?,
+        not_before_ms: row.maybe_number("not_before_ms")?,
         started_at_ms: row.maybe_number("started_at_ms")?,
         ended_at_ms: row.maybe_number("ended_at_ms")?,
         stop_by: row.maybe_text("stop_by")?,
@@ -250,6 +270,7 @@ mod tests {
             reason: String::new(),
             created_at_ms: 1,
             queued_at_ms: 1,
+            not_before_ms: None,
             started_at_ms: None,
             ended_at_ms: None,
             stop_by: None,
@@ -296,7 +317,7 @@ mod tests {
         let store = with_jobs(&place, &["digits"]).await;
         let steps = [
             (JobState::Queued, 1, Change { reason: Some("needs 3 CPU, 1 is free".into()), ..to(JobState::Starting, 10) }),
-            (JobState::Starting, 1, Change { used: Some(Used { for_user: 1, for_platform: 0 }), ..to(JobState::Queued, 20) }),
+            (JobState::Starting, 1, Change { used: Some(Used { for_user: 1, for_platform: 0, in_a_row: 1 }), ..to(JobState::Queued, 20) }),
             (JobState::Queued, 2, to(JobState::Starting, 30)),
             (JobState::Starting, 2, Change { stop_by: Some("bob".into()), ..to(JobState::Stopping, 40) }),
             (JobState::Stopping, 2, Change { reason: Some("stopped by bob".into()), ..to(JobState::Stopped, 50) }),
@@ -306,7 +327,7 @@ mod tests {
         }
         let job = job(&store, 1).await;
         assert_eq!((job.queued_at_ms, job.started_at_ms, job.ended_at_ms), (20, Some(10), Some(50)));
-        assert_eq!((job.attempt, job.used, job.stop_by.as_deref()), (2, Used { for_user: 1, for_platform: 0 }, Some("bob")));
+        assert_eq!((job.attempt, job.used, job.stop_by.as_deref()), (2, Used { for_user: 1, for_platform: 0, in_a_row: 1 }, Some("bob")));
         let events = store.read(|sql| events::after(sql, 0, None, 100)).await.unwrap();
         let lines: String =
             events.iter().map(|it| format!("{} #{} {} {:?}\n", it.at_ms, it.attempt.unwrap(), it.kind, it.reason)).collect();
@@ -318,6 +339,29 @@ mod tests {
         40 #2 stopping ""
         50 #2 stopped "stopped by bob"
         "#);
+    }
+
+    #[tokio::test]
+    async fn a_job_in_the_pause_between_two_attempts_is_not_in_the_queue() {
+        let place = Place::new();
+        let store = with_jobs(&place, &["digits"]).await;
+        let _ = moved(&store, (job_id(1), JobState::Queued, 1), to(JobState::Starting, 5)).await;
+        let used = Some(Used { for_user: 4, for_platform: 0, in_a_row: 4 });
+        let _ = moved(&store, (job_id(1), JobState::Starting, 1), Change { used, ..to(JobState::Queued, 10_000) }).await;
+        let job = job(&store, 1).await;
+        for (now_ms, left_ms) in [(10_000, Some(4000)), (13_999, Some(1)), (14_000, None), (20_000, None), (0, Some(14_000))] {
+            let in_queue = !store.read(move |sql| queued(sql, 10, now_ms)).await.unwrap().is_empty();
+            assert_eq!((job.pause_left_ms(now_ms), in_queue), (left_ms, left_ms.is_none()), "at {now_ms}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_was_set_back_makes_no_pause_longer() {
+        let place = Place::new();
+        let store = with_jobs(&place, &["digits"]).await;
+        place.change_by_hand("UPDATE job SET not_before_ms = 1000000");
+        assert_eq!(job(&store, 1).await.pause_left_ms(5), None);
+        assert_eq!(store.read(|sql| queued(sql, 10, 5)).await.unwrap().len(), 1);
     }
 
     #[tokio::test]
@@ -355,13 +399,13 @@ mod tests {
             store.write(move |sql| submit(sql, &new)).await.unwrap();
         }
         let _ = moved(&store, (job_id(5), JobState::Queued, 1), to(JobState::Starting, 9)).await;
-        let queue = store.read(|sql| queued(sql, 10)).await.unwrap();
+        let queue = store.read(|sql| queued(sql, 10, 0)).await.unwrap();
         let labels: Vec<&str> = queue.iter().map(|it| it.label.as_str()).collect();
         assert_eq!(labels, ["urgent@1", "early@1", "late@1", "idle@1"]);
         assert_eq!((queue[0].max_duration_ms, queue[0].priority), (Some(1_000), 10));
         let gang: Vec<String> = queue[0].gang.iter().map(|it| format!("{} × {}: {}", it.tasks, it.role, it.each)).collect();
         assert_eq!(gang, ["1 × ps: 1 CPU, 64MiB", "2 × worker: 1 CPU, 64MiB"]);
-        assert_eq!(store.read(|sql| queued(sql, 1)).await.unwrap().len(), 1);
+        assert_eq!(store.read(|sql| queued(sql, 1, 0)).await.unwrap().len(), 1);
         assert_eq!(store.read(count_queued).await, Ok(4));
     }
 

@@ -20,6 +20,9 @@ CREATE TABLE job (
     attempt BIGINT NOT NULL,
     used_for_user BIGINT NOT NULL,
     used_for_platform BIGINT NOT NULL,
+    used_in_a_row BIGINT NOT NULL,
+    -- While it waits between two attempts: when it may be placed again.
+    not_before_ms BIGINT,
     priority BIGINT NOT NULL,
     max_duration_ms BIGINT,
     description TEXT NOT NULL,

@@ -39,7 +39,7 @@ fn jobs_lost_in(sql: &Sql<'_>) -> Result<String, StoreError> {
     let (waiting, started, poisoned) = (ids(&WAITING), ids(&STARTED), ids(&POISONED));
     let all = [waiting.clone(), started.clone()].concat();
     let listed: Vec<_> = jobs::list(sql, &jobs::Filter::default(), None, 10)?.iter().filter_map(|it| it.id.parse().ok()).collect();
-    let queued: Vec<_> = jobs::queued(sql, 10)?.iter().map(|it| it.job).collect();
+    let queued: Vec<_> = jobs::queued(sql, 10, 0)?.iter().map(|it| it.job).collect();
     let unfinished: Vec<_> = jobs::unfinished(sql)?.iter().map(|it| it.id).collect();
     let got: Vec<_> = all.iter().copied().filter(|id| matches!(jobs::get(sql, *id), Ok(Some(_)))).collect();
     let places = [
@@ -99,6 +99,8 @@ async fn a_poisoned_column_of_a_job_costs_that_job_and_no_other() {
         ("attempt", "99999999999"),
         ("used_for_user", "'many'"),
         ("used_for_platform", "-7"),
+        ("used_in_a_row", "'often'"),
+        ("not_before_ms", "'soon'"),
         ("priority", "'high'"),
         ("max_duration_ms", "-1"),
         ("description", "X'ff00ff'"),
@@ -136,6 +138,8 @@ async fn a_poisoned_column_of_a_job_costs_that_job_and_no_other() {
     attempt = 99999999999: list, unfinished, get
     used_for_user = 'many': unfinished, get
     used_for_platform = -7: unfinished, get
+    used_in_a_row = 'often': unfinished, get
+    not_before_ms = 'soon': unfinished, get
     priority = 'high': list, queued
     max_duration_ms = -1: queued, unfinished, get
     description = X'ff00ff': list
