@@ -69,7 +69,9 @@ pub fn again(allowed: Retries, used: Used, class: Class, ran_ms: u64) -> Again {
     let counted = Used { for_user: used.for_user + 1, ..used };
     let no = |reason: &str| Again::No { reason: reason.to_owned() };
     match (class, allowed) {
-        (Class::Success | Class::Permanent, Retries::Forever) => Again::Yes { used, reason: "it is started again whenever it is over".into() },
+        (Class::Success | Class::Permanent, Retries::Forever) => {
+            Again::Yes { used, reason: "it is started again whenever it is over".into() }
+        }
         (Class::Success, Retries::UpTo(_) | Retries::Always) => no("it succeeded"),
         (Class::Permanent, Retries::UpTo(_) | Retries::Always) => no("a retry would end the same way"),
         (Class::User, Retries::Always | Retries::Forever) => {

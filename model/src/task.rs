@@ -62,6 +62,16 @@ pub struct Ending {
     pub cpu_ms: Option<u64>,
 }
 
+/// A child that has failed, and whose sandbox stays for a while so that one can step in and look.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Kept {
+    /// How the child ended; the run's ending will say the same.
+    pub ending: Ending,
+    pub until_ms: u64,
+    /// The first process of the sandbox: `nsenter -t PID -a` leads into it.
+    pub pid: u32,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Cause {

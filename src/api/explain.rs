@@ -57,7 +57,8 @@ struct Why {
 fn why_it_pauses(job: &Job, left_ms: u64) -> Why {
     let left = show_duration_ms(left_ms.next_multiple_of(1000));
     let reason = format!("{}; {left} of that are left", job.reason);
-    let next_step = format!("`trainmaster logs {0}@{1}` shows how it ended; `trainmaster stop {0}@{1}` ends the retries", job.name, job.version);
+    let next_step =
+        format!("`trainmaster logs {0}@{1}` shows how it ended; `trainmaster stop {0}@{1}` ends the retries", job.name, job.version);
     Why { reason, before: Vec::new(), next_step }
 }
 

@@ -173,6 +173,7 @@ async fn new_run(control: &Control, job: &Job, assignment: Assignment, taken: &m
     let task = TaskName { role: assignment.role, index: assignment.index };
     Ok(NewRun {
         run: RunKey { job: job.id, task, attempt: job.attempt },
+        job_attempt: job.attempt,
         address: node.address.clone(),
         node: assignment.node,
         amount: assignment.amount,

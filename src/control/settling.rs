@@ -8,6 +8,7 @@ use model::{
     job::{JobEvent, JobState, next},
     judge::{Case, Judgement, RunFacts, judge},
     order::Report,
+    task::Cause,
 };
 
 use super::{Control, now_ms, readable};
@@ -29,13 +30,28 @@ pub async fn turn(control: &Control) -> anyhow::Result<()> {
 
 /// Writes down what a supervisor says, and what follows for its job. Answers where the job went, if it moved.
 pub fn take_report(sql: &Sql<'_>, run: &RunKey, report: &Report) -> Result<(Written, Option<JobState>), StoreError> {
+    let job = readable(sql, run.job)?.filter(|job| !job.state.is_over() && job.state != JobState::Queued);
     let written = match report {
         Report::Started { at_ms, pid, missing } => runs::started(sql, run, *at_ms, *pid, missing)?,
-        Report::Ended { ending } => runs::ended(sql, run, ending, now_ms())?,
+        Report::Ended { ending } => runs::ended(sql, run, ending, &why_stopped(job.as_ref(), &ending.cause), now_ms())?,
     };
-    let job = readable(sql, run.job)?.filter(|job| !job.state.is_over() && job.state != JobState::Queued);
     let moved = job.map(|job| settle(sql, &job)).transpose()?.flatten();
     Ok((written, moved))
+}
+
+/// A supervisor that was told to stop does not know why; its job does.
+fn why_stopped(job: Option<&Job>, cause: &Cause) -> String {
+    match (cause, job.map(|job| job.state)) {
+        (Cause::Stopped { .. }, Some(JobState::Finishing)) => "because the job was decided".into(),
+        (Cause::Stopped { .. }, Some(JobState::Stopping)) => {
+            format!("because the job was stopped by {}", job.and_then(|job| job.stop_by.as_deref()).unwrap_or("someone"))
+        }
+        (Cause::Stopped { .. }, _) => "though nobody asked us".into(),
+        (
+            Cause::Exited { .. } | Cause::Signaled { .. } | Cause::OutOfMemory { .. } | Cause::CannotStart { .. } | Cause::Unknown { .. },
+            _,
+        ) => String::new(),
+    }
 }
 
 fn settle(sql: &Sql<'_>, job: &Job) -> Result<Option<JobState>, StoreError> {

@@ -16,6 +16,7 @@ mod endings;
 mod escape;
 mod explain;
 mod far_away;
+mod fate;
 mod house;
 mod local_engine;
 mod local_nodes;

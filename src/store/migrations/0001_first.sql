@@ -85,6 +85,8 @@ CREATE TABLE submit_key (
 CREATE TABLE run (
     job TEXT NOT NULL REFERENCES job (id) ON DELETE CASCADE,
     attempt BIGINT NOT NULL,
+    -- The job's attempt it belongs to. The tasks of a gang count with their job; others may be started again alone.
+    job_attempt BIGINT NOT NULL,
     role TEXT NOT NULL,
     task_index BIGINT NOT NULL,
     state TEXT NOT NULL,
@@ -99,6 +101,10 @@ CREATE TABLE run (
     pid BIGINT,
     ending TEXT,
     end_order BIGINT,
+    -- What is to be said beside the ending: why it was stopped.
+    note TEXT NOT NULL,
+    -- The child has failed, and its sandbox stays for a while.
+    kept TEXT,
     missing TEXT NOT NULL,
     PRIMARY KEY (job, attempt, role, task_index)
 );

@@ -163,6 +163,7 @@ async fn a_poisoned_column_of_a_job_costs_that_job_and_no_other() {
 async fn a_poisoned_column_of_a_run_costs_that_run_and_no_other() {
     let poisons = [
         ("attempt", "-1"),
+        ("job_attempt", "-1"),
         ("role", "'no role'"),
         ("task_index", "'first'"),
         ("state", "'exploded'"),
@@ -177,6 +178,8 @@ async fn a_poisoned_column_of_a_run_costs_that_run_and_no_other() {
         ("pid", "99999999999"),
         ("ending", "'{\"cause\": {\"kind\": \"eaten\"}}'"),
         ("end_order", "-1"),
+        ("note", "X'ff00ff'"),
+        ("kept", "'for ever'"),
         ("missing", "'{}'"),
     ];
     let mut table = String::new();
@@ -186,6 +189,7 @@ async fn a_poisoned_column_of_a_run_costs_that_run_and_no_other() {
     }
     insta::assert_snapshot!(table, @r#"
     attempt = -1: live, of_job
+    job_attempt = -1: live, of_job
     role = 'no role': live, of_job
     task_index = 'first': live, of_job
     state = 'exploded': live, of_job
@@ -200,6 +204,8 @@ async fn a_poisoned_column_of_a_run_costs_that_run_and_no_other() {
     pid = 99999999999: live, of_job
     ending = '{"cause": {"kind": "eaten"}}': live, of_job
     end_order = -1: live, of_job
+    note = X'ff00ff': live, of_job
+    kept = 'for ever': live, of_job
     missing = '{}': live, of_job
     "#);
 }
