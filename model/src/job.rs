@@ -31,7 +31,7 @@ pub enum Outcome {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobEvent {
-    /// The whole gang has its nodes.
+    /// The whole gang has its nodes; or, of a job that is no gang, some more of its tasks have.
     Placed,
     /// Every task of the attempt runs, or has run already.
     AllUp,
@@ -58,6 +58,7 @@ pub struct Refused {
 pub fn next(state: JobState, event: JobEvent) -> Result<JobState, Refused> {
     match (state, event) {
         (Queued, Placed) => Ok(Starting),
+        (Starting | Running, Placed) => Ok(state),
         (Queued, StopAsked) => Ok(Stopped),
 
         (Starting, AllUp) => Ok(Running),
@@ -76,7 +77,7 @@ pub fn next(state: JobState, event: JobEvent) -> Result<JobState, Refused> {
 
         (Queued, AllUp | Decided | AllGone(_) | TryAgain | LostSight | SeenAgain)
         | (Starting | Finishing, SeenAgain)
-        | (Starting | Running | Finishing | Unknown | Stopping, Placed)
+        | (Finishing | Unknown | Stopping, Placed)
         | (Running | Finishing | Unknown | Stopping, AllUp)
         | (Running, SeenAgain)
         | (Unknown, LostSight)
@@ -134,8 +135,8 @@ mod tests {
         //         placed     all up     decided    stop asked all gone… …failed    try again  lost sight seen again
         insta::assert_snapshot!(table, @"
         queued     starting   -          -          stopped    -          -          -          -          -
-        starting   -          running    finishing  stopping   succeeded  failed     queued     unknown    -
-        running    -          -          finishing  stopping   succeeded  failed     queued     unknown    -
+        starting   starting   running    finishing  stopping   succeeded  failed     queued     unknown    -
+        running    running    -          finishing  stopping   succeeded  failed     queued     unknown    -
         finishing  -          -          -          stopping   succeeded  failed     queued     unknown    -
         stopping   -          -          -          stopping   stopped    stopped    stopped    stopping   stopping
         unknown    -          -          finishing  stopping   succeeded  failed     queued     -          running

@@ -2,12 +2,12 @@
 
 use crate::{
     completion::{Verdict, verdict},
-    ids::TaskName,
     job::{JobEvent, JobState, Outcome},
-    plan::Plan,
+    plan::{Plan, Retries},
     resources::show_duration_ms,
     retry::{Again, Class, Used, again},
-    task::{Ending, TaskState},
+    standing::{RunFacts, Stands, standings},
+    task::TaskState,
 };
 
 /// A job as far as judging it needs.
@@ -22,15 +22,6 @@ pub struct Case<'a> {
     pub runs: &'a [RunFacts],
 }
 
-#[derive(Clone, Debug)]
-pub struct RunFacts {
-    pub task: TaskName,
-    pub state: TaskState,
-    pub ending: Option<Ending>,
-    /// Which place it took among the endings of its attempt.
-    pub end_order: Option<u64>,
-}
-
 /// What should happen to the job now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
@@ -41,26 +32,49 @@ pub struct Judgement {
 
 /// Says which event the runs amount to, if any.
 pub fn judge(case: &Case) -> Option<Judgement> {
+    let tasks = Tasks::of(case);
     let say = |event, reason: String| Some(Judgement { event, reason, used: case.used });
-    let ended = in_order(case.runs);
-    let decided = verdict(&case.plan.roles, &ended.iter().map(|run| (run.task.role.clone(), run.state)).collect::<Vec<_>>());
-    if ended.len() < case.runs.len() {
-        let all_up = || case.runs.iter().all(|run| run.state != TaskState::Starting);
-        return match decided {
-            Verdict::Decided { reason, .. } if is_open(case.state) => say(JobEvent::Decided, reason),
-            Verdict::Undecided if case.state == JobState::Starting && all_up() => say(JobEvent::AllUp, String::new()),
-            Verdict::Decided { .. } | Verdict::Undecided => None,
-        };
+    if !tasks.anyone_lives && case.state == JobState::Stopping {
+        return say(JobEvent::AllGone(Outcome::Failed), format!("stopped by {}", case.stop_by.unwrap_or("someone")));
     }
-    if case.state == JobState::Stopping {
-        let by = case.stop_by.unwrap_or("someone");
-        return say(JobEvent::AllGone(Outcome::Failed), format!("stopped by {by}"));
+    let ended: Vec<_> = tasks.ended.iter().map(|it| (it.task.role.clone(), it.state)).collect();
+    match verdict(&case.plan.roles, &ended) {
+        Verdict::Decided { reason, .. } if tasks.anyone_lives => say(JobEvent::Decided, reason).filter(|_| is_open(case.state)),
+        Verdict::Undecided if tasks.anyone_lives || tasks.anyone_waits => {
+            say(JobEvent::AllUp, String::new()).filter(|_| case.state == JobState::Starting && tasks.all_up)
+        }
+        Verdict::Decided { outcome: Outcome::Succeeded, reason, .. } => Some(concluded(case, Class::Success, reason)),
+        Verdict::Decided { outcome: Outcome::Failed, by, .. } => Some(after_failure(case, by.map(|position| tasks.ended[position]))),
+        Verdict::Undecided => Some(after_failure(case, None)),
     }
-    Some(match decided {
-        Verdict::Decided { outcome: Outcome::Succeeded, reason, .. } => concluded(case, Class::Success, reason),
-        Verdict::Decided { outcome: Outcome::Failed, by, .. } => after_failure(case, by.map(|position| ended[position])),
-        Verdict::Undecided => after_failure(case, None),
-    })
+}
+
+/// The tasks of a job's attempt, as far as judging it goes.
+struct Tasks<'a> {
+    /// Those that are over for good, in the order of their endings.
+    ended: Vec<&'a RunFacts>,
+    anyone_lives: bool,
+    anyone_waits: bool,
+    /// Whether everyone who was placed has started.
+    all_up: bool,
+}
+
+impl<'a> Tasks<'a> {
+    fn of(case: &Case<'a>) -> Self {
+        let mut tasks = Self { ended: Vec::new(), anyone_lives: false, anyone_waits: false, all_up: !case.runs.is_empty() };
+        for it in standings(case.plan, case.runs) {
+            match it.stands {
+                Stands::New | Stands::Again { .. } => tasks.anyone_waits = true,
+                Stands::Lives(run) => {
+                    tasks.anyone_lives = true;
+                    tasks.all_up &= run.state != TaskState::Starting;
+                }
+                Stands::Over(run) => tasks.ended.push(run),
+            }
+        }
+        tasks.ended.sort_by_key(|run| run.end_order);
+        tasks
+    }
 }
 
 /// Whether the outcome can still be decided, and was not before.
@@ -71,16 +85,22 @@ fn is_open(state: JobState) -> bool {
     }
 }
 
-fn in_order(runs: &[RunFacts]) -> Vec<&RunFacts> {
-    let mut ended: Vec<&RunFacts> = runs.iter().filter(|run| run.state.is_over()).collect();
-    ended.sort_by_key(|run| run.end_order);
-    ended
-}
-
 fn after_failure(case: &Case, culprit: Option<&RunFacts>) -> Judgement {
-    match culprit.and_then(|run| Some((run, run.ending.as_ref()?))) {
-        Some((run, ending)) => concluded(case, Class::of(&ending.cause), format!("{} {ending}", run.task)),
-        None => concluded(case, Class::Platform, "its tasks ended without deciding the job".into()),
+    let Some((run, ending)) = culprit.and_then(|run| Some((run, run.ending.as_ref()?))) else {
+        return concluded(case, Class::Platform, "its tasks ended without deciding the job".into());
+    };
+    let (what, class) = (format!("{} {ending}", run.task), Class::of(&ending.cause));
+    if case.plan.gang {
+        return concluded(case, class, what);
+    }
+    // A task that is tried again alone was tried as often as it goes.
+    let tries = case.runs.iter().filter(|it| it.task == run.task).count();
+    let what = if tries > 1 { format!("{what}, at try {tries}") } else { what };
+    match (class, case.plan.retries) {
+        (Class::Platform, Retries::UpTo(_) | Retries::Always) | (Class::User, Retries::UpTo(0)) => {
+            Judgement { event: JobEvent::AllGone(Outcome::Failed), reason: what, used: case.used }
+        }
+        (Class::Success | Class::User | Class::Permanent | Class::Platform, _) => concluded(case, class, what),
     }
 }
 
@@ -113,7 +133,7 @@ mod tests {
     use super::*;
     use crate::{
         plan::{HouseRules, compile},
-        task::Cause,
+        task::{Cause, Ending},
     };
 
     fn plan(yaml: &str) -> Plan {
@@ -128,7 +148,7 @@ mod tests {
     fn run(task: &str, state: TaskState, cause: Option<Cause>, order: u64) -> RunFacts {
         let ending = cause.map(|cause| Ending { cause, started_at_ms: Some(0), ended_at_ms: 2000, peak_memory_bytes: None, cpu_ms: None });
         let end_order = ending.is_some().then_some(order);
-        RunFacts { task: task.parse().unwrap(), state, ending, end_order }
+        RunFacts { task: task.parse().unwrap(), attempt: 1, state, ending, kept: None, end_order }
     }
 
     fn live(task: &str, state: TaskState) -> RunFacts {
@@ -229,5 +249,52 @@ mod tests {
             said(JobState::Running, &plan, &[over("main-0", cause, 1)]),
             "AllGone(Failed): main-0 could not start: no program `pyhton3` in PATH after 2s; a retry would end the same way"
         );
+    }
+
+    fn in_attempt(attempt: u32, run: RunFacts) -> RunFacts {
+        RunFacts { attempt, ..run }
+    }
+
+    #[test]
+    fn a_job_that_is_no_gang_runs_as_soon_as_what_is_placed_of_it_does() {
+        let plan = plan("{name: j, gang: false, roles: {worker: {tasks: 3, command: train}}}");
+        assert_eq!(said(JobState::Starting, &plan, &[live("worker-0", TaskState::Starting)]), "nothing");
+        assert_eq!(said(JobState::Starting, &plan, &[live("worker-0", TaskState::Running)]), "AllUp:");
+        let over_in_a_blink = [over("worker-0", Cause::Exited { code: 0 }, 1)];
+        assert_eq!(said(JobState::Starting, &plan, &over_in_a_blink), "AllUp:");
+        assert_eq!(said(JobState::Running, &plan, &over_in_a_blink), "nothing");
+        let all = ["worker-0", "worker-1", "worker-2"].map(|task| over(task, Cause::Exited { code: 0 }, 1));
+        assert_eq!(said(JobState::Running, &plan, &all), "AllGone(Succeeded): every task that counts has ended");
+    }
+
+    #[test]
+    fn a_task_that_will_be_tried_again_has_not_failed() {
+        let plan = plan("{name: j, gang: false, roles: {worker: {tasks: 2, retries: 1, command: train}}}");
+        let failed = |attempt, order| in_attempt(attempt, over("worker-0", Cause::Exited { code: 3 }, order));
+        let lives = || live("worker-1", TaskState::Running);
+        assert_eq!(said(JobState::Running, &plan, &[failed(1, 1), lives()]), "nothing");
+        assert_eq!(said(JobState::Running, &plan, &[failed(1, 1)]), "nothing");
+        let twice = [failed(1, 1), failed(2, 2), lives()];
+        assert_eq!(said(JobState::Running, &plan, &twice), "Decided: 1 of 2 worker tasks failed; 1 decide");
+        let stopped = [failed(1, 1), failed(2, 2), over("worker-1", Cause::Stopped { killed: false }, 3)];
+        assert_eq!(said(JobState::Finishing, &plan, &stopped), "AllGone(Failed): worker-0 exited with code 3 after 2s, at try 2");
+    }
+
+    #[test]
+    fn a_job_that_is_no_gang_is_stopped_when_nothing_of_it_lives_whatever_waits() {
+        let plan = plan("{name: j, gang: false, roles: {worker: {tasks: 9, command: train}}}");
+        assert_eq!(said(JobState::Stopping, &plan, &[live("worker-0", TaskState::Running)]), "nothing");
+        assert_eq!(
+            said(JobState::Stopping, &plan, &[over("worker-0", Cause::Stopped { killed: false }, 1)]),
+            "AllGone(Failed): stopped by ann"
+        );
+        assert_eq!(said(JobState::Stopping, &plan, &[]), "AllGone(Failed): stopped by ann");
+    }
+
+    #[test]
+    fn the_retries_of_a_job_that_is_no_gang_start_all_of_it_again() {
+        let plan = plan("{name: j, gang: false, retries: 2, roles: {worker: {tasks: 2, command: train}}}");
+        let runs = [over("worker-0", Cause::Exited { code: 3 }, 1), over("worker-1", Cause::Exited { code: 0 }, 2)];
+        assert_eq!(said(JobState::Running, &plan, &runs), "TryAgain: worker-0 exited with code 3 after 2s; retry 1 of 2");
     }
 }

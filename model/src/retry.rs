@@ -33,6 +33,11 @@ impl Used {
     }
 }
 
+/// How much is left of a pause. One that seems longer than any is over: a clock was set back.
+pub fn pause_left_ms(not_before_ms: u64, now_ms: u64) -> Option<u64> {
+    Some(not_before_ms.saturating_sub(now_ms)).filter(|left_ms| (1..=PAUSE_MS_MAX).contains(left_ms))
+}
+
 /// What an ending means for starting again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {

@@ -33,7 +33,7 @@ pub async fn order(State(app): AppState, OwnRun(run): OwnRun) -> Result<Json<Run
     let text = run.to_string();
     let read = move |sql: &Sql<'_>| {
         let Some(job) = jobs::get(sql, run.job)? else { return Ok(None) };
-        let gang = runs::of_attempt(sql, run.job, run.attempt)?;
+        let gang = control::beside(sql, &job, &run)?;
         Ok(gang.iter().find(|it| it.run == run).and_then(|own| control::order(&job, &gang, own)))
     };
     app.store.read(read).await?.map(Json).ok_or(Error::NoSuchRun(text))

@@ -21,6 +21,7 @@ use crate::{
 pub mod board;
 mod deadlines;
 mod placing;
+mod queue;
 mod running;
 mod settling;
 mod sweeping;
@@ -29,6 +30,7 @@ mod tests;
 
 pub use board::Board;
 pub use placing::held;
+pub use queue::{beside, queue};
 pub use running::order;
 pub use settling::take_report;
 

@@ -15,7 +15,7 @@ use model::{
     template,
 };
 
-use super::{Control, now_ms, readable, take_report};
+use super::{Control, now_ms, queue, readable, take_report};
 use crate::{
     engine::{EngineError, Start},
     store::{
@@ -159,7 +159,7 @@ async fn record(control: &Control, run: RunKey, ending: Ending) -> anyhow::Resul
 async fn start_again(control: &Control, run: RunKey) -> anyhow::Result<()> {
     let read = move |sql: &Sql<'_>| {
         let Some(job) = readable(sql, run.job)? else { return Ok(None) };
-        let gang = runs::of_attempt(sql, run.job, run.attempt)?;
+        let gang = queue::beside(sql, &job, &run)?;
         Ok(Some((job, gang, run)))
     };
     let Some((job, gang, run)) = control.store.read(read).await? else { return Ok(()) };
@@ -169,9 +169,10 @@ async fn start_again(control: &Control, run: RunKey) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub async fn start_all(control: &Control, (job, gang): (Job, Vec<Run>)) {
-    for run in &gang {
-        start_one(control, &job, &gang, run).await;
+/// Starts those of the runs that were just placed.
+pub async fn start_all(control: &Control, job: &Job, gang: &[Run], placed: &BTreeSet<RunKey>) {
+    for run in gang.iter().filter(|run| placed.contains(&run.run)) {
+        start_one(control, job, gang, run).await;
     }
 }
 

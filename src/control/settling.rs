@@ -6,8 +6,9 @@
 use model::{
     ids::RunKey,
     job::{JobEvent, JobState, next},
-    judge::{Case, Judgement, RunFacts, judge},
+    judge::{Case, Judgement, judge},
     order::Report,
+    standing::RunFacts,
     task::Cause,
 };
 
@@ -55,7 +56,7 @@ fn why_stopped(job: Option<&Job>, cause: &Cause) -> String {
 }
 
 fn settle(sql: &Sql<'_>, job: &Job) -> Result<Option<JobState>, StoreError> {
-    let attempt = runs::of_attempt(sql, job.id, job.attempt)?;
+    let Some(attempt) = attempt_of(sql, job)? else { return Ok(None) };
     let Some(judgement) = judged(job, &attempt) else { return Ok(None) };
     let Ok(to) = next(job.state, judgement.event) else { return Ok(None) };
     let written = advance(sql, job, to, judgement)?;
@@ -63,14 +64,17 @@ fn settle(sql: &Sql<'_>, job: &Job) -> Result<Option<JobState>, StoreError> {
 }
 
 /// While one of its runs cannot be read, nothing is concluded from the others: that one may still live.
-fn judged(job: &Job, attempt: &[Run]) -> Option<Judgement> {
-    if attempt.len() < job.plan.task_count() as usize {
-        return None;
+fn attempt_of(sql: &Sql<'_>, job: &Job) -> Result<Option<Vec<Run>>, StoreError> {
+    if job.plan.gang {
+        let gang = runs::of_attempt(sql, job.id, job.attempt)?;
+        return Ok((gang.len() >= job.plan.task_count() as usize).then_some(gang));
     }
-    let facts: Vec<RunFacts> = attempt
-        .iter()
-        .map(|run| RunFacts { task: run.run.task.clone(), state: run.state, ending: run.ending.clone(), end_order: run.end_order })
-        .collect();
+    let all = runs::whole(sql, job.id)?;
+    Ok(all.map(|all| all.into_iter().filter(|run| run.job_attempt == job.attempt).collect()))
+}
+
+fn judged(job: &Job, attempt: &[Run]) -> Option<Judgement> {
+    let facts: Vec<RunFacts> = attempt.iter().map(Run::facts).collect();
     let (state, plan, attempt, used, stop_by) = (job.state, &job.plan, job.attempt, job.used, job.stop_by.as_deref());
     judge(&Case { state, plan, attempt, used, stop_by, runs: &facts })
 }

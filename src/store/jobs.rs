@@ -4,8 +4,8 @@ use model::{
     ids::{JobId, JobName},
     job::JobState,
     plan::Plan,
-    retry::{PAUSE_MS_MAX, Used},
-    schedule::Waiting,
+    retry::{self, PAUSE_MS_MAX, Used},
+    schedule::{Demand, Loose, Waiting},
 };
 
 use super::{Row, Sql, StoreError, Value, Written, events, quarantine, quarantine::Kind, runs};
@@ -40,11 +40,9 @@ pub struct Job {
 }
 
 impl Job {
-    /// How much is left of the pause before its next attempt. One that seems longer than any pause is over: the
-    /// clock was set back.
+    /// How much is left of the pause before its next attempt.
     pub fn pause_left_ms(&self, now_ms: u64) -> Option<u64> {
-        let left_ms = self.not_before_ms.filter(|_| self.state == JobState::Queued)?.saturating_sub(now_ms);
-        (1..=PAUSE_MS_MAX).contains(&left_ms).then_some(left_ms)
+        retry::pause_left_ms(self.not_before_ms.filter(|_| self.state == JobState::Queued)?, now_ms)
     }
 }
 
@@ -89,19 +87,31 @@ pub fn find(sql: &Sql<'_>, owner: Option<&str>, name: &JobName, version: Option<
 /// The queue as placing sees it: the highest priority first, then the oldest, and never more than it
 /// can look at in one turn. A job in the pause between two attempts is not in it.
 pub fn queued(sql: &Sql<'_>, most: u32, now_ms: u64) -> Result<Vec<Waiting>, StoreError> {
-    let question = "SELECT id, name, version, priority, max_duration_ms, demand FROM job
+    let question = "SELECT id, name, version, priority, gang, max_duration_ms, demand FROM job
                      WHERE state = 'queued' AND (not_before_ms IS NULL OR not_before_ms <= $2 OR not_before_ms > $3)
                      ORDER BY priority DESC, id LIMIT $1";
     sql.query_sound(Kind::Job, question, &[most.into(), now_ms.into(), (now_ms + PAUSE_MS_MAX).into()], |row| {
         let (name, version): (JobName, u32) = (row.parsed("name")?, row.number("version")?);
+        let gang: Vec<Demand> = row.json("demand")?;
+        let is_gang = row.number::<u32>("gang")? != 0;
         Ok(Waiting {
             job: row.parsed("id")?,
             label: format!("{name}@{version}"),
             priority: row.number("priority")?,
             max_duration_ms: row.maybe_number("max_duration_ms")?,
-            gang: row.json("demand")?,
+            loose: (!is_gang).then(|| Loose::whole(&gang)),
+            gang,
         })
     })
+}
+
+/// Jobs that are no gangs and have begun: some of their tasks may still wait to be placed.
+pub fn scattered(sql: &Sql<'_>, most: u32) -> Result<Vec<Job>, StoreError> {
+    let question = format!(
+        "SELECT {COLUMNS} FROM {JOBS} WHERE job.gang = 0 AND job.state IN ('starting', 'running')
+          ORDER BY job.priority DESC, job.id LIMIT $1"
+    );
+    sql.query_sound(Kind::Job, &question, &[most.into()], read)
 }
 
 pub fn count_queued(sql: &Sql<'_>) -> Result<u64, StoreError> {
@@ -158,10 +168,24 @@ pub fn advance(sql: &Sql<'_>, seen: (JobId, JobState, u32), change: &Change) -> 
     Ok(Written::from_rows(changed))
 }
 
-/// Says why a job waits. Writes nothing, and so wakes nobody, if that is already what it says.
+/// Says why a job waits, or some of its tasks. Writes nothing, and so wakes nobody, if that is already what it says.
 pub fn set_reason(sql: &Sql<'_>, id: JobId, reason: &str) -> Result<(), StoreError> {
-    sql.execute("UPDATE job SET reason = $2 WHERE id = $1 AND state = 'queued' AND reason <> $2", &[id.into(), reason.into()])?;
+    sql.execute(
+        "UPDATE job SET reason = $2
+          WHERE id = $1 AND reason <> $2 AND (state = 'queued' OR (gang = 0 AND state IN ('starting', 'running')))",
+        &[id.into(), reason.into()],
+    )?;
     Ok(())
+}
+
+/// Says something about a job that stays where it is, if it is still where the caller last saw it.
+pub fn remark(sql: &Sql<'_>, seen: (JobId, JobState, u32), reason: &str) -> Result<Written, StoreError> {
+    let (id, state, attempt) = seen;
+    let changed = sql.execute(
+        "UPDATE job SET reason = $4 WHERE id = $1 AND state = $2 AND attempt = $3",
+        &[id.into(), state.text().into(), attempt.into(), reason.into()],
+    )?;
+    Ok(Written::from_rows(changed))
 }
 
 /// Sets or lifts the longest time a job may take. Too late for a job that is over.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use model::{
     ids::{JobId, NodeName, RunKey, TaskName},
     resources::Resources,
+    standing::RunFacts,
     task::{Ending, Kept, TaskState},
 };
 
@@ -97,6 +98,13 @@ pub fn of_job(sql: &Sql<'_>, job: JobId) -> Result<Vec<Run>, StoreError> {
     sql.query_sound(Kind::Run, &question, &[job.into()], read)
 }
 
+/// Every run of a job, if each of them can be read. Where one cannot, nobody can say which tasks still wait.
+pub fn whole(sql: &Sql<'_>, job: JobId) -> Result<Option<Vec<Run>>, StoreError> {
+    let count: Option<u64> = sql.first("SELECT COUNT(*) AS count FROM run WHERE job = $1", &[job.into()], |row| row.number("count"))?;
+    let runs = of_job(sql, job)?;
+    Ok((count == Some(runs.len() as u64)).then_some(runs))
+}
+
 /// The runs of one attempt of a job: by role and index, and the earlier of a task first.
 pub fn of_attempt(sql: &Sql<'_>, job: JobId, attempt: u32) -> Result<Vec<Run>, StoreError> {
     let question = format!("SELECT {COLUMNS} FROM run WHERE job = $1 AND job_attempt = $2 ORDER BY role, task_index, attempt");
@@ -174,6 +182,20 @@ pub fn leave_behind(sql: &Sql<'_>, job: JobId) -> Result<(), StoreError> {
         &[job.into()],
     )?;
     Ok(())
+}
+
+impl Run {
+    /// As far as judging its job goes.
+    pub fn facts(&self) -> RunFacts {
+        RunFacts {
+            task: self.run.task.clone(),
+            attempt: self.run.attempt,
+            state: self.state,
+            ending: self.ending.clone(),
+            kept: self.kept.clone(),
+            end_order: self.end_order,
+        }
+    }
 }
 
 fn key(run: &RunKey) -> [Value; 4] {

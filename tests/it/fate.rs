@@ -93,3 +93,116 @@ fn who_is_stopped_because_the_job_was_decided_has_not_failed() {
     assert_eq!(ps["state"], "stopped", "{shown:#}");
     assert!(reason(ps).starts_with("stopped after") && reason(ps).ends_with(", because the job was decided"), "{}", reason(ps));
 }
+
+fn attempts_of(shown: &Value, task: &str) -> Vec<u64> {
+    let runs = shown["runs"].as_array().unwrap().iter().filter(|run| run["task"] == task);
+    let mut attempts: Vec<u64> = runs.map(|run| run["attempt"].as_u64().unwrap()).collect();
+    attempts.sort_unstable();
+    attempts
+}
+
+#[test]
+fn ten_tasks_that_are_no_gang_finish_on_two_cpus_in_waves() {
+    let house = House::new();
+    let line = "until [ -e /cache/go ]; do sleep 0.01; done; echo $TRAINMASTER_TASK_INDEX of $TRAINMASTER_CLUSTER";
+    let file = json!({ "name": "waves", "gang": false, "roles": { "worker": { "tasks": 10, "command": line } } });
+    let job = house.submit(&file.to_string());
+    let shown = until_some("it says what runs and what waits", || {
+        Some(house.show(&job)).filter(|shown| shown["state"] == "running" && reason(shown).contains("the next needs"))
+    });
+    assert!(reason(&shown).starts_with("2 of 10 tasks run; the next needs 1 × (1 CPU,"), "{}", reason(&shown));
+    assert_eq!(shown["runs"].as_array().unwrap().len(), 2, "{shown:#}");
+    let explained = house.get_json(&format!("/api/v1/jobs/{job}/explain"));
+    assert!(reason(&explained).starts_with("2 of 10 tasks run; the next needs"), "{}", reason(&explained));
+    std::fs::write(house.data().join("cache").join("go"), "").unwrap();
+    let shown = house.wait_for(&job, "succeeded");
+    assert_eq!((shown["attempt"].as_u64(), reason(&shown)), (Some(1), "every task that counts has ended"));
+    for index in 0..10 {
+        let task = format!("worker-{index}");
+        assert_eq!(attempts_of(&shown, &task), [1], "{shown:#}");
+        let log = house.log(&job, &task);
+        assert!(log.starts_with(&format!("{index} of {{\"worker\":[")), "{log}");
+        assert!(log.matches("127.0.0.1").count() <= 2, "peers that are not placed have no address: {log}");
+    }
+}
+
+#[test]
+fn a_task_that_is_no_part_of_a_gang_is_tried_again_alone_while_the_others_go_on() {
+    let mut house = House::new();
+    let flaky = "echo try $TRAINMASTER_ATTEMPT; [ $TRAINMASTER_ATTEMPT = 3 ]";
+    let steady = "echo $$ in $TRAINMASTER_ATTEMPT; until [ -e /cache/go ]; do sleep 0.01; done";
+    let roles = json!({ "flaky": { "command": flaky, "retries": 2 }, "steady": { "command": steady } });
+    let job = house.submit(&json!({ "name": "alone", "gang": false, "roles": roles }).to_string());
+    until_some("the second try is over", || (attempts_of(&house.show(&job), "flaky-0").len() >= 2).then_some(()));
+    let pid = run_of(&house.show(&job), "steady-0").unwrap()["pid"].clone();
+    // In the middle of the pause before the third.
+    house.restart();
+    let shown = until_some("the third try has succeeded", || {
+        Some(house.show(&job)).filter(|shown| run_of(shown, "flaky-0").unwrap()["state"] == "succeeded")
+    });
+    assert_eq!(attempts_of(&shown, "flaky-0"), [1, 2, 3], "{shown:#}");
+    assert_eq!((attempts_of(&shown, "steady-0"), &shown["state"]), (vec![1], &json!("running")), "{shown:#}");
+    assert_eq!(run_of(&shown, "steady-0").unwrap()["pid"], pid);
+    std::fs::write(house.data().join("cache").join("go"), "").unwrap();
+    let shown = house.wait_for(&job, "succeeded");
+    assert_eq!(shown["attempt"], 1);
+    assert_eq!(house.log(&job, "steady-0").lines().count(), 1);
+    assert_eq!(house.log(&job, "flaky-0"), "try 3\n");
+}
+
+#[test]
+fn a_task_without_retries_left_fails_the_job_whose_own_retries_start_all_of_it_again() {
+    let house = House::new();
+    let line = "[ $TRAINMASTER_TASK_INDEX = 0 ] || [ $TRAINMASTER_ATTEMPT -ge 3 ] || exit 5";
+    let worker = json!({ "tasks": 2, "retries": 1, "command": line });
+    let job = house.submit(&json!({ "name": "both", "gang": false, "retries": 1, "roles": { "worker": worker } }).to_string());
+    let shown = house.wait_for(&job, "succeeded");
+    assert_eq!(shown["attempt"], 2);
+    assert_eq!(attempts_of(&shown, "worker-0"), [1, 2], "{shown:#}");
+    assert_eq!(attempts_of(&shown, "worker-1"), [1, 2, 3], "{shown:#}");
+}
+
+#[test]
+fn a_server_that_dies_in_the_middle_of_a_wave_loses_no_task_and_starts_none_twice() {
+    let mut house = House::new();
+    let line = "echo x >> /cache/$TRAINMASTER_TASK_INDEX; sleep 0.1";
+    let job =
+        house.submit(&json!({ "name": "killed", "gang": false, "roles": { "worker": { "tasks": 12, "command": line } } }).to_string());
+    for round in 1..=3 {
+        let over = |shown: &Value| shown["runs"].as_array().unwrap().iter().filter(|run| run["state"] == "succeeded").count();
+        until_some("some more are over", || (over(&house.show(&job)) >= round * 2).then_some(()));
+        house.restart();
+    }
+    house.wait_for(&job, "succeeded");
+    for index in 0..12 {
+        let lines = std::fs::read_to_string(house.data().join("cache").join(index.to_string())).unwrap();
+        assert_eq!(lines, "x\n", "worker-{index} ran once");
+    }
+}
+
+#[test]
+fn a_stop_ends_the_tasks_that_run_and_those_that_wait_never_start() {
+    let house = House::new();
+    let worker = json!({ "tasks": 10, "command": "echo up; sleep 600" });
+    let job = house.submit(&json!({ "name": "stopped", "gang": false, "roles": { "worker": worker } }).to_string());
+    house.wait_for_output(&job, "worker-1", "up");
+    stop(&house, &job);
+    let shown = house.wait_for(&job, "stopped");
+    let runs = shown["runs"].as_array().unwrap();
+    assert_eq!(runs.len(), 2, "{shown:#}");
+    assert!(runs.iter().all(|run| run["state"] == "stopped" && reason(run).contains("because the job was stopped by")), "{shown:#}");
+    holds_for(Duration::from_secs(1), "nothing starts any more", || house.show(&job)["runs"].as_array().unwrap().len() == 2);
+    house.call(Call::delete(&format!("/api/v1/jobs/{job}"))).unwrap();
+    assert!(house.get(&format!("/api/v1/jobs/{job}")).is_err());
+}
+
+#[test]
+fn a_gang_takes_its_turn_between_the_tasks_of_a_job_that_is_none() {
+    let house = House::new();
+    let many = house.submit("{name: many, gang: false, roles: {worker: {tasks: 8, command: 'sleep 0.2'}}}");
+    house.wait_for(&many, "running");
+    let urgent = house.submit("{name: urgent, priority: 5, roles: {main: {tasks: 2, command: 'true'}}}");
+    house.wait_for(&urgent, "succeeded");
+    assert_eq!(house.state(&many), "running", "the gang did not wait for all of the others");
+    house.wait_for(&many, "succeeded");
+}

@@ -85,9 +85,9 @@ fn insert_job(sql: &Sql<'_>, new: &NewJob, version: u32) -> Result<(), StoreErro
     let plan = &new.plan;
     let gang: Vec<Demand> = plan.roles.iter().map(demand).collect();
     sql.execute(
-        "INSERT INTO job (id, owner, name, version, state, attempt, used_for_user, used_for_platform, used_in_a_row, priority, max_duration_ms,
+        "INSERT INTO job (id, owner, name, version, state, attempt, used_for_user, used_for_platform, used_in_a_row, priority, gang, max_duration_ms,
                           description, search, tags, tasks, resources, demand, reason, created_at_ms, queued_at_ms)
-         VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, $7, $8, $9, $10, $11, $12, $13, $14, '', $15, $15)",
+         VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, $7, $16, $8, $9, $10, $11, $12, $13, $14, '', $15, $15)",
         &[
             new.id.into(),
             (&new.owner).into(),
@@ -104,6 +104,7 @@ fn insert_job(sql: &Sql<'_>, new: &NewJob, version: u32) -> Result<(), StoreErro
             Value::json(&altogether(plan)),
             Value::json(&gang),
             new.at_ms.into(),
+            u32::from(plan.gang).into(),
         ],
     )?;
     Ok(())

@@ -24,6 +24,8 @@ CREATE TABLE job (
     -- While it waits between two attempts: when it may be placed again.
     not_before_ms BIGINT,
     priority BIGINT NOT NULL,
+    -- 1: its tasks start together; 0: each as it fits.
+    gang BIGINT NOT NULL,
     max_duration_ms BIGINT,
     description TEXT NOT NULL,
     -- Name and description in small letters, cut to what an index can hold.
@@ -45,6 +47,8 @@ CREATE INDEX job_by_owner ON job (owner, id);
 CREATE INDEX job_by_state ON job (state, id);
 CREATE INDEX job_by_text ON job (id, search);
 CREATE INDEX job_queued ON job (priority DESC, id) WHERE state = 'queued';
+-- Jobs whose tasks start as they fit, while some of them may still wait.
+CREATE INDEX job_scattered ON job (priority DESC, id) WHERE gang = 0 AND state IN ('starting', 'running');
 -- By what it is not, so that a state nobody knows is found too.
 CREATE INDEX job_unfinished ON job (id) WHERE state NOT IN ('queued', 'succeeded', 'failed', 'stopped');
 

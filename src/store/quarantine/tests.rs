@@ -102,6 +102,7 @@ async fn a_poisoned_column_of_a_job_costs_that_job_and_no_other() {
         ("used_in_a_row", "'often'"),
         ("not_before_ms", "'soon'"),
         ("priority", "'high'"),
+        ("gang", "'band'"),
         ("max_duration_ms", "-1"),
         ("description", "X'ff00ff'"),
         ("tags", "'[\"small\"'"),
@@ -141,6 +142,7 @@ async fn a_poisoned_column_of_a_job_costs_that_job_and_no_other() {
     used_in_a_row = 'often': unfinished, get
     not_before_ms = 'soon': unfinished, get
     priority = 'high': list, queued
+    gang = 'band': queued
     max_duration_ms = -1: queued, unfinished, get
     description = X'ff00ff': list
     tags = '["small"': list
