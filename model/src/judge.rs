@@ -35,7 +35,11 @@ pub fn judge(case: &Case) -> Option<Judgement> {
     let tasks = Tasks::of(case);
     let say = |event, reason: String| Some(Judgement { event, reason, used: case.used });
     if !tasks.anyone_lives && case.state == JobState::Stopping {
-        return say(JobEvent::AllGone(Outcome::Failed), format!("stopped by {}", case.stop_by.unwrap_or("someone")));
+        let stopped = format!("stopped by {}", case.stop_by.unwrap_or("someone"));
+        return match tasks.had_failed(case.plan) {
+            Some(what) => say(JobEvent::HadFailed, format!("{what}; {stopped} while its sandbox was kept")),
+            None => say(JobEvent::AllGone(Outcome::Failed), stopped),
+        };
     }
     let ended: Vec<_> = tasks.ended.iter().map(|it| (it.task.role.clone(), it.state)).collect();
     match verdict(&case.plan.roles, &ended) {
@@ -74,6 +78,21 @@ impl<'a> Tasks<'a> {
         }
         tasks.ended.sort_by_key(|run| run.end_order);
         tasks
+    }
+}
+
+impl Tasks<'_> {
+    /// What failed the job before it was stopped: the child's own ending is the truth, however long its sandbox was kept.
+    fn had_failed(&self, plan: &Plan) -> Option<String> {
+        let kept: Vec<&RunFacts> = self.ended.iter().copied().filter(|run| run.kept.is_some()).collect();
+        let ended: Vec<_> = kept.iter().map(|run| (run.task.role.clone(), run.state)).collect();
+        match verdict(&plan.roles, &ended) {
+            Verdict::Decided { outcome: Outcome::Failed, by, .. } => {
+                let run = kept[by?];
+                Some(format!("{} {}", run.task, run.ending.as_ref()?))
+            }
+            Verdict::Decided { outcome: Outcome::Succeeded, .. } | Verdict::Undecided => None,
+        }
     }
 }
 
@@ -296,5 +315,17 @@ mod tests {
         let plan = plan("{name: j, gang: false, retries: 2, roles: {worker: {tasks: 2, command: train}}}");
         let runs = [over("worker-0", Cause::Exited { code: 3 }, 1), over("worker-1", Cause::Exited { code: 0 }, 2)];
         assert_eq!(said(JobState::Running, &plan, &runs), "TryAgain: worker-0 exited with code 3 after 2s; retry 1 of 2");
+    }
+
+    #[test]
+    fn a_job_that_is_stopped_while_the_sandbox_of_its_failed_task_is_kept_has_failed() {
+        let plan = plan("{name: j, keep_failed: 30m, roles: {main: {tasks: 2, command: train}}}");
+        let mut failed = over("main-0", Cause::Exited { code: 3 }, 2);
+        failed.kept = failed.ending.clone().map(|ending| crate::task::Kept { ending, until_ms: 9000, pid: 7 });
+        let runs = [failed, over("main-1", Cause::Stopped { killed: false }, 1)];
+        assert_eq!(
+            said(JobState::Stopping, &plan, &runs),
+            "HadFailed: main-0 exited with code 3 after 2s; stopped by ann while its sandbox was kept"
+        );
     }
 }

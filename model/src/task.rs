@@ -157,6 +157,19 @@ impl fmt::Display for Cause {
     }
 }
 
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let until = clock_utc(self.until_ms);
+        write!(f, "{}; its sandbox is kept until {until}: `nsenter -t {} -a` steps in", self.ending, self.pid)
+    }
+}
+
+/// The time of day, for everyone the same: `14:05:10 UTC`.
+fn clock_utc(at_ms: u64) -> String {
+    let seconds = at_ms / 1000 % 86_400;
+    format!("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.cause)?;

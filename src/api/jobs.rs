@@ -229,6 +229,7 @@ pub fn summary(job: &Job) -> JobSummary {
 
 fn run_view(run: Run) -> RunView {
     RunView {
+        reason: run.reason(),
         task: run.run.task.to_string(),
         attempt: run.run.attempt,
         state: run.state,
@@ -239,7 +240,6 @@ fn run_view(run: Run) -> RunView {
         started_at_ms: run.started_at_ms,
         ended_at_ms: run.ended_at_ms,
         exit_code: run.ending.as_ref().and_then(|ending| ending.cause.exit_code()),
-        reason: run.ending.as_ref().map(|ending| runs::told(ending, &run.note)).unwrap_or_default(),
         ending: run.ending,
         missing: run.missing,
     }

@@ -216,6 +216,7 @@ pub fn order(job: &Job, gang: &[Run], run: &Run) -> Option<RunOrder> {
             processes_max: PROCESSES_FOR_ANY_TASK + run.amount.cpus_milli * PROCESSES_PER_CPU / 1_000,
         },
         stop_grace_ms: job.plan.stop_grace_ms,
+        keep_failed_ms: job.plan.keep_failed_ms,
         ports: run.ports.values().flatten().copied().collect(),
         address: run.address.clone(),
     })

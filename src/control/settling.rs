@@ -9,7 +9,7 @@ use model::{
     judge::{Case, Judgement, judge},
     order::Report,
     standing::RunFacts,
-    task::Cause,
+    task::{Cause, Ending, Kept},
 };
 
 use super::{Control, now_ms, readable};
@@ -34,10 +34,32 @@ pub fn take_report(sql: &Sql<'_>, run: &RunKey, report: &Report) -> Result<(Writ
     let job = readable(sql, run.job)?.filter(|job| !job.state.is_over() && job.state != JobState::Queued);
     let written = match report {
         Report::Started { at_ms, pid, missing } => runs::started(sql, run, *at_ms, *pid, missing)?,
-        Report::Ended { ending } => runs::ended(sql, run, ending, &why_stopped(job.as_ref(), &ending.cause), now_ms())?,
+        Report::Kept { kept } => keep(sql, run, kept, job.as_ref())?,
+        Report::Ended { ending } => end(sql, run, ending, job.as_ref())?,
     };
     let moved = job.map(|job| settle(sql, &job)).transpose()?.flatten();
     Ok((written, moved))
+}
+
+/// The job goes on until the sandbox is given up, and says why.
+fn keep(sql: &Sql<'_>, run: &RunKey, kept: &Kept, job: Option<&Job>) -> Result<Written, StoreError> {
+    let written = runs::kept(sql, run, kept, now_ms())?;
+    if let Some(job) = job.filter(|_| written == Written::Yes) {
+        let _stale_is_fine = jobs::remark(sql, (job.id, job.state, job.attempt), &format!("{} {kept}", run.task))?;
+    }
+    Ok(written)
+}
+
+/// Where a supervisor vanished after its child had failed, it has told how before.
+fn end(sql: &Sql<'_>, run: &RunKey, ending: &Ending, job: Option<&Job>) -> Result<Written, StoreError> {
+    let known = match ending.cause {
+        Cause::Unknown { .. } => runs::get(sql, run)?.and_then(|run| run.kept).map(|kept| kept.ending),
+        Cause::Exited { .. } | Cause::Signaled { .. } | Cause::OutOfMemory { .. } | Cause::Stopped { .. } | Cause::CannotStart { .. } => {
+            None
+        }
+    };
+    let ending = known.as_ref().unwrap_or(ending);
+    runs::ended(sql, run, ending, &why_stopped(job, &ending.cause), now_ms())
 }
 
 /// A supervisor that was told to stop does not know why; its job does.

@@ -137,6 +137,19 @@ pub fn started(sql: &Sql<'_>, run: &RunKey, at_ms: u64, pid: u32, missing: &[Str
     Ok(Written::from_rows(changed))
 }
 
+/// Notes that the child has failed and its sandbox stays, once. The process to step in by is the one that is left.
+pub fn kept(sql: &Sql<'_>, run: &RunKey, kept: &Kept, at_ms: u64) -> Result<Written, StoreError> {
+    let mut values = key(run).to_vec();
+    values.extend([Value::json(kept), kept.pid.into()]);
+    let changed =
+        sql.execute(&format!("UPDATE run SET kept = $5, pid = $6 WHERE {THIS_RUN} AND state = 'running' AND kept IS NULL"), &values)?;
+    if changed > 0 {
+        let reason = format!("{}; its sandbox is kept", kept.ending);
+        events::append(sql, at_ms, run.job, Some(&run.task), Some(run.attempt), "task_kept", &reason)?;
+    }
+    Ok(Written::from_rows(changed))
+}
+
 /// Notes how a run ended, once. `at_ms` is when we learned of it; when it happened stands in the ending.
 /// `note` is what else is to be said.
 pub fn ended(sql: &Sql<'_>, run: &RunKey, ending: &Ending, note: &str, at_ms: u64) -> Result<Written, StoreError> {
@@ -159,7 +172,7 @@ pub fn ended(sql: &Sql<'_>, run: &RunKey, ending: &Ending, note: &str, at_ms: u6
 }
 
 /// An ending in words, with what else is to be said.
-pub fn told(ending: &Ending, note: &str) -> String {
+fn told(ending: &Ending, note: &str) -> String {
     if note.is_empty() { ending.to_string() } else { format!("{ending}, {note}") }
 }
 
@@ -185,6 +198,15 @@ pub fn leave_behind(sql: &Sql<'_>, job: JobId) -> Result<(), StoreError> {
 }
 
 impl Run {
+    /// How it ended or what holds it up, in words; nothing if it just runs.
+    pub fn reason(&self) -> String {
+        match (&self.ending, &self.kept) {
+            (Some(ending), _) => told(ending, &self.note),
+            (None, Some(kept)) => format!("{kept}"),
+            (None, None) => String::new(),
+        }
+    }
+
     /// As far as judging its job goes.
     pub fn facts(&self) -> RunFacts {
         RunFacts {

@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use trainmaster::client::Call;
 
-use crate::house::{House, holds_for, until_some};
+use crate::{
+    house::{House, holds_for, text, until_some},
+    place::is_root,
+};
 
 fn stop(house: &House, job: &str) {
     house.call(Call::post(&format!("/api/v1/jobs/{job}/stop"), "")).unwrap();
@@ -205,4 +208,77 @@ fn a_gang_takes_its_turn_between_the_tasks_of_a_job_that_is_none() {
     house.wait_for(&urgent, "succeeded");
     assert_eq!(house.state(&many), "running", "the gang did not wait for all of the others");
     house.wait_for(&many, "succeeded");
+}
+
+/// A job of one task whose sandbox is kept for that long if it fails.
+fn keeping(house: &House, time: &str, line: &str) -> String {
+    let code = house.place().join("code");
+    std::fs::create_dir_all(&code).unwrap();
+    std::fs::write(code.join("train.py"), "the code").unwrap();
+    let file = json!({ "name": "kept", "keep_failed": time, "code": code, "roles": { "main": { "command": line } } });
+    house.submit(&file.to_string())
+}
+
+fn wait_until_kept(house: &House, job: &str) -> Value {
+    until_some("its sandbox is kept", || Some(house.show(job)).filter(|shown| reason(shown).contains("its sandbox is kept until")))
+}
+
+#[test]
+fn one_can_step_into_the_sandbox_of_a_failed_task_until_the_job_is_stopped() {
+    let mut house = House::new();
+    let job = keeping(&house, "30m", "sleep 600 & echo trace > /tmp/trace; exit 3");
+    let shown = wait_until_kept(&house, &job);
+    let run = run_of(&shown, "main-0").unwrap();
+    assert_eq!((shown["state"].as_str(), run["state"].as_str()), (Some("running"), Some("running")), "{shown:#}");
+    assert!(reason(run).starts_with("exited with code 3 after"), "{}", reason(run));
+    let held = house.get_json("/api/v1/nodes");
+    assert!(held.to_string().contains("kept@1"), "what it holds stays held: {held:#}");
+    house.restart();
+    assert_eq!(run_of(&house.show(&job), "main-0"), Some(run), "a server's death changes nothing");
+    if is_root("enter another process's namespaces") {
+        let pid = run["pid"].to_string();
+        let seen =
+            std::process::Command::new("nsenter").args(["-t", &pid, "-a", "sh", "-c", "cat /code/train.py /tmp/trace"]).output().unwrap();
+        assert_eq!(text(&seen.stdout), "the codetrace\n", "{}", text(&seen.stderr));
+    }
+    stop(&house, &job);
+    let shown = house.wait_for(&job, "failed");
+    assert_eq!((&shown["attempt"], &shown["runs"][0]["exit_code"]), (&json!(1), &json!(3)), "{shown:#}");
+    assert!(
+        reason(&shown).starts_with("main-0 exited with code 3 after") && reason(&shown).ends_with("while its sandbox was kept"),
+        "{shown:#}"
+    );
+    assert_eq!(house.groups(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn a_kept_sandbox_is_given_up_when_its_time_is_over_and_only_then_has_the_job_failed() {
+    let house = House::new();
+    let began = Instant::now();
+    let job = keeping(&house, "2s", "exit 3");
+    wait_until_kept(&house, &job);
+    let shown = house.wait_for(&job, "failed");
+    assert!(began.elapsed() >= Duration::from_secs(2), "it took only {:?}", began.elapsed());
+    assert!(reason(&shown).ends_with("no retries were asked for"), "{}", reason(&shown));
+    let ending = &shown["runs"][0]["ending"];
+    let ran_ms = ending["ended_at_ms"].as_u64().unwrap() - ending["started_at_ms"].as_u64().unwrap();
+    assert!(ran_ms < 1500, "the child's own time counts, not the sandbox's: {ran_ms} ms");
+    house.wait_for(&keeping(&house, "30m", "exit 0"), "succeeded");
+    let stopped = keeping(&house, "30m", "echo up; sleep 600");
+    house.wait_for_output(&stopped, "main-0", "up");
+    stop(&house, &stopped);
+    house.wait_for(&stopped, "stopped");
+}
+
+#[test]
+fn a_supervisor_that_is_killed_while_it_keeps_a_sandbox_has_told_before_how_the_child_ended() {
+    let house = House::new();
+    let job = keeping(&house, "30m", "exit 3");
+    wait_until_kept(&house, &job);
+    for pid in house.supervisors() {
+        // SAFETY: plain system call on a process of this test.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+    }
+    let shown = house.wait_for(&job, "failed");
+    assert_eq!((&shown["attempt"], &shown["runs"][0]["exit_code"]), (&json!(1), &json!(3)), "{shown:#}");
 }
