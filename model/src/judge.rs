@@ -115,11 +115,15 @@ fn after_failure(case: &Case, culprit: Option<&RunFacts>) -> Judgement {
     // A task that is tried again alone was tried as often as it goes.
     let tries = case.runs.iter().filter(|it| it.task == run.task).count();
     let what = if tries > 1 { format!("{what}, at try {tries}") } else { what };
-    match (class, case.plan.retries) {
-        (Class::Platform, Retries::UpTo(_) | Retries::Always) | (Class::User, Retries::UpTo(0)) => {
-            Judgement { event: JobEvent::AllGone(Outcome::Failed), reason: what, used: case.used }
-        }
-        (Class::Success | Class::User | Class::Permanent | Class::Platform, _) => concluded(case, class, what),
+    let said_all = match (class, case.plan.retries) {
+        (Class::Platform, Retries::UpTo(_) | Retries::Always) => true,
+        (Class::User, Retries::UpTo(0)) => tries > 1,
+        (Class::Success | Class::User | Class::Permanent | Class::Platform, _) => false,
+    };
+    if said_all {
+        Judgement { event: JobEvent::AllGone(Outcome::Failed), reason: what, used: case.used }
+    } else {
+        concluded(case, class, what)
     }
 }
 

@@ -160,4 +160,12 @@ mod tests {
         assert_eq!(pauses, [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 0, 1]);
         assert_eq!(Used { in_a_row: u32::MAX, ..used }.pause_ms(), PAUSE_MS_MAX);
     }
+
+    #[test]
+    fn a_pause_is_over_in_time_and_also_when_a_clock_was_set_back() {
+        assert_eq!(pause_left_ms(5_000, 1_000), Some(4_000));
+        assert_eq!(pause_left_ms(5_000, 5_000), None);
+        assert_eq!(pause_left_ms(5_000, 9_000), None);
+        assert_eq!(pause_left_ms(2 * PAUSE_MS_MAX, 0), None);
+    }
 }
