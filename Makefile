@@ -13,7 +13,7 @@ ifeq ($(CI),true)
 export CARGO_TARGET_DIR ?= $(CACHE)/target
 endif
 
-.PHONY: help demo test check fmt bench setup setup-build setup-tests setup-python
+.PHONY: help demo test test-frameworks check fmt bench setup setup-build setup-tests setup-python
 
 help: ## What you can make
 	@echo "Trainmaster. You can make:"
@@ -25,6 +25,9 @@ demo: setup-build setup-python ## Start a server, train digits on it with three 
 test: check setup-tests ## Every check and every test
 	cd bench && python3 -m unittest -q
 	cargo test --workspace
+
+test-frameworks: setup-build setup-tests ## Train with PyTorch too: fetches 3.8 GiB the first time
+	cargo test --test frameworks
 
 check: setup-build ## Formatting, clippy with warnings denied, types; and that scripts and examples parse
 	cargo fmt --all --check

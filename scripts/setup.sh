@@ -36,7 +36,11 @@ build() {
 }
 
 tests() {
-    debian python3 "the benches are tested too" python3
+    debian python3 "the benches are tested too" python3 python3-venv
+    if ! python3 -c 'import ensurepip' 2>/dev/null; then
+        say "Python has no venv, which tests with real frameworks need"
+        debian ensurepip "Python environments" python3-venv
+    fi
     [ "$(id -u)" = 0 ] || return 0
     debian strace "a test makes system calls fail" strace
     debian mkfs.ext4 "a test makes a disk fail" e2fsprogs

@@ -24,6 +24,20 @@ pub struct ServerConfig {
     pub nodes: Vec<NodeConfig>,
     /// Devices that no library can find, by type, for the one node of an empty `nodes`.
     pub devices: BTreeMap<String, u32>,
+    pub python: PythonConfig,
+}
+
+/// Where Python environments are kept, and where their packages come from.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PythonConfig {
+    /// Instead of the usual one.
+    pub index: Option<String>,
+    /// Asked before the other, such as one with smaller builds.
+    #[serde(default)]
+    pub extra_indexes: Vec<String>,
+    /// A directory several servers may share; `environments` in the data directory if absent.
+    pub environments: Option<PathBuf>,
 }
 
 /// A virtual node: a share of this machine with its own address.
@@ -53,6 +67,8 @@ pub struct ConfigFile {
     pub nodes: Vec<NodeConfig>,
     #[serde(default)]
     pub devices: BTreeMap<String, u32>,
+    #[serde(default)]
+    pub python: PythonConfig,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -113,6 +129,13 @@ pub fn default_data_dir() -> PathBuf {
     share.unwrap_or_else(|| PathBuf::from("/var/lib")).join("trainmaster")
 }
 
+/// Where things are kept that can be made again.
+pub fn default_cache_dir() -> PathBuf {
+    let from_env = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = from_env("XDG_CACHE_HOME").or_else(|| from_env("HOME").map(|home| home.join(".cache")));
+    cache.unwrap_or_else(|| PathBuf::from("/var/cache")).join("trainmaster")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -142,6 +165,7 @@ mod tests {
             allow_hosts: Vec::new(),
             nodes: Vec::new(),
             devices: BTreeMap::new(),
+            python: PythonConfig::default(),
         };
         assert!(config("127.0.0.1:1", false).check().is_ok());
         assert!(config("[::1]:1", false).check().is_ok());

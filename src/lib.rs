@@ -3,6 +3,7 @@
 pub mod api;
 pub mod cli;
 pub mod client;
+pub mod code;
 pub mod config;
 pub mod control;
 pub mod crash;

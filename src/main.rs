@@ -2,11 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-use trainmaster::{
-    cli::{self, Cli},
-    supervisor,
-};
+use trainmaster::{cli, supervisor};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1).peekable();
@@ -14,5 +10,5 @@ fn main() -> ExitCode {
     if arguments.next_if(|first| first == "supervise").is_some() {
         return supervisor::main(arguments);
     }
-    cli::main(Cli::parse())
+    cli::main(cli::parse(std::env::args_os().collect()))
 }

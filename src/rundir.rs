@@ -76,6 +76,8 @@ places! {
     /// The exit record before it is whole. It is allocated at the start, so that a full disk cannot
     /// keep an ending from being written down.
     exit_part = "exit.part";
+    /// What the child reads about its peers.
+    peers = "peers";
     /// Our own words about this run.
     journal = "supervisor.log";
     output = "output";

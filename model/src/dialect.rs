@@ -4,12 +4,18 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    located::{self, Node},
+    located::{Node, Parsed},
     plan::{HouseRules, Plan, compile},
-    spec::{JobSpec, Problem},
+    spec::{self, JobSpec, Problem, in_order},
 };
 
+mod helm_values;
+mod loose_json;
 mod note;
+mod openpai_common;
+mod openpai_v1;
+mod openpai_v2;
+mod openpai_v2_alpha;
 
 pub use note::{Fate, Note, Notes};
 
@@ -19,15 +25,15 @@ pub(crate) struct Dialect {
     pub name: &'static str,
     /// For people: `OpenPAI v2`.
     pub title: &'static str,
-    /// Whether a file is probably one of these, by its top-level keys alone. The text has been read leniently.
+    /// The text as a tree, as leniently as those who wrote such files were treated.
+    pub parse: fn(&str) -> Parsed,
+    /// Whether a file is probably one of these, by its top-level keys alone.
     pub recognises: fn(&Node) -> bool,
     pub read: fn(&Source<'_>) -> Result<(JobSpec, Notes), Vec<Problem>>,
 }
 
 /// A file of another dialect, as its reader gets it.
 pub(crate) struct Source<'a> {
-    /// The text as it was handed over.
-    pub text: &'a str,
     pub root: &'a Node,
     pub given: &'a Given,
 }
@@ -37,11 +43,13 @@ pub(crate) struct Source<'a> {
 pub struct Given {
     /// Names the job, whatever the file says; some dialects have no name inside.
     pub name: Option<String>,
+    /// Names the job if neither the person nor the file does: made from the file's own name.
+    pub otherwise: Option<String>,
     /// Who submits; OpenPAI's files speak of them.
     pub user: Option<String>,
 }
 
-const DIALECTS: [Dialect; 0] = [];
+const DIALECTS: [Dialect; 4] = [openpai_v2::DIALECT, openpai_v2_alpha::DIALECT, openpai_v1::DIALECT, helm_values::DIALECT];
 
 /// A job file of any dialect, ready to be submitted.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,21 +71,84 @@ impl Report {
     pub fn ignored(&self) -> impl Iterator<Item = &Note> {
         self.notes.iter().filter(|note| note.fate == Fate::Ignored)
     }
+
+    pub fn count(&self, fate: Fate) -> usize {
+        self.notes.iter().filter(|note| note.fate == fate).count()
+    }
+
+    /// The field of the file that the part of our spec at `path` came from, or the nearest thing around it.
+    pub fn source_of(&self, path: &str) -> Option<&Note> {
+        let inward = spec::outward(path).filter(|path| !path.is_empty());
+        inward.into_iter().find_map(|path| self.notes.iter().find(|note| note.became(path)))
+    }
+
+    /// The problem as one of the file, not of the spec that was made from it.
+    fn place(&self, problem: Problem) -> Problem {
+        match self.source_of(&problem.path) {
+            Some(note) => Problem { path: note.path.clone(), line: note.line, column: note.column, ..problem },
+            None => problem,
+        }
+    }
 }
 
-/// Reads a job file whoever's it is, or tells every problem of it at once.
-pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Translation, Vec<Problem>> {
-    let Some((dialect, root)) = recognise(text) else {
-        let (spec, plan) = crate::plan::from_text(text, house)?;
-        return Ok(Translation { spec, plan, report: Report::default() });
+/// What a dialect is called among people; nothing for a name nobody knows.
+pub fn title(name: &str) -> Option<&'static str> {
+    DIALECTS.iter().find(|dialect| dialect.name == name).map(|dialect| dialect.title)
+}
+
+/// Whether the text is none of the dialects, and so a job file of our own, good or bad.
+pub fn is_ours(text: &str) -> bool {
+    matches!(recognise(text), Ok(None))
+}
+
+/// Reads a job file whoever's it is, without holding it against anyone's rules. A name that was
+/// given wins over the file's.
+pub fn read(text: &str, given: &Given) -> Result<(JobSpec, Report), Vec<Problem>> {
+    let Some(Recognised { dialect, root, problems }) = recognise(text)? else {
+        return spec::read(text).map(|spec| (named(spec, given), Report::default()));
     };
-    let (spec, notes) = (dialect.read)(&Source { text, root: &root, given })?;
-    let plan = compile(&spec, house)?;
-    Ok(Translation { spec, plan, report: Report { dialect: dialect.name.into(), notes: notes.in_order() } })
+    match (dialect.read)(&Source { root: &root, given }) {
+        Ok((spec, notes)) if problems.is_empty() => Ok((spec, Report { dialect: dialect.name.into(), notes: notes.in_order() })),
+        Ok(_) => Err(in_order(problems)),
+        Err(found) => Err(in_order([problems, found].concat())),
+    }
 }
 
-fn recognise(text: &str) -> Option<(&'static Dialect, Node)> {
-    let root = located::parse(text).root?;
-    let dialect = DIALECTS.iter().find(|dialect| (dialect.recognises)(&root))?;
-    Some((dialect, root))
+/// Reads a job file whoever's it is and plans it, or tells every problem of it at once.
+pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Translation, Vec<Problem>> {
+    if is_ours(text) {
+        let (spec, plan) = crate::plan::from_text(text, house)?;
+        let plan = if given.name.is_some() { compile(&named(spec.clone(), given), house)? } else { plan };
+        return Ok(Translation { spec: named(spec, given), plan, report: Report::default() });
+    }
+    let (spec, report) = read(text, given)?;
+    let placed = |problems: Vec<Problem>| in_order(problems.into_iter().map(|it| report.place(it)).collect());
+    let plan = compile(&spec, house).map_err(placed)?;
+    Ok(Translation { spec, plan, report })
+}
+
+fn named(spec: JobSpec, given: &Given) -> JobSpec {
+    JobSpec { name: given.name.clone().unwrap_or(spec.name), ..spec }
+}
+
+/// Whose file it is, and what is wrong with it as YAML or JSON.
+struct Recognised {
+    dialect: &'static Dialect,
+    root: Node,
+    problems: Vec<Problem>,
+}
+
+/// An error if the file can be nobody's, because it would be JSON but for one slip.
+fn recognise(text: &str) -> Result<Option<Recognised>, Vec<Problem>> {
+    for dialect in &DIALECTS {
+        let Parsed { root, problems } = (dialect.parse)(text);
+        if let Some(root) = root.filter(dialect.recognises) {
+            return Ok(Some(Recognised { dialect, root, problems }));
+        }
+    }
+    // Our own files have no comments with `//`; about those the strict reader would tell the wrong thing.
+    match loose_json::parse(text) {
+        Parsed { root: None, problems } if loose_json::has_comments(text) => Err(problems),
+        Parsed { .. } => Ok(None),
+    }
 }

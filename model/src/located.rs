@@ -2,17 +2,20 @@
 //!
 //! Job files come from strangers, so whatever makes YAML surprising or costly is refused with a
 //! reason: aliases, tags, duplicate keys, several documents, hidden characters, deep or endless trees.
+//! Files that were written for another system may have aliases, merge keys and plain tags; see [`parse_lenient`].
 
 use std::collections::BTreeMap;
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Tag};
 
 use crate::spec::{Problem, shown};
 
+mod aliases;
 mod pairs;
 #[cfg(test)]
 mod tests;
 
+use aliases::{Anchors, Tagged};
 use pairs::Joined;
 
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -120,11 +123,28 @@ pub struct Parsed {
 }
 
 pub fn parse(text: &str) -> Parsed {
+    parse_by(text, Ways::Ours)
+}
+
+/// The same for files of other systems, whose YAML may have anchors, aliases, merge keys, the tags of
+/// the core schema, and keys that are numbers. What aliases copy counts towards the same bounds.
+pub fn parse_lenient(text: &str) -> Parsed {
+    parse_by(text, Ways::Theirs)
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Ways {
+    #[default]
+    Ours,
+    Theirs,
+}
+
+fn parse_by(text: &str, ways: Ways) -> Parsed {
     if let Err(problem) = check_text(text) {
         return Parsed { root: None, problems: vec![problem] };
     }
     let joined = Joined::of(text);
-    let mut builder = Builder::default();
+    let mut builder = Builder { ways, ..Builder::default() };
     let root = builder.build(&joined).unwrap_or_else(|problem| {
         builder.problems.push(*problem);
         None
@@ -161,18 +181,37 @@ fn place_of(marker: &Marker) -> Place {
 
 /// Lists and maps that have begun and not ended.
 enum Open {
-    List { place: Place, items: Vec<Node> },
-    Map { place: Place, entries: Vec<Entry>, key: Option<Key>, keys: BTreeMap<String, Place> },
+    List { place: Place, anchor: usize, items: Vec<Node> },
+    Map { place: Place, anchor: usize, map: Growing, key: Option<Key> },
 }
 
-/// A key that waits for its value. Without text it was refused, and its value is dropped with it.
+/// A map and what is needed to know about it while it grows.
+#[derive(Default)]
+struct Growing {
+    entries: Vec<Entry>,
+    keys: BTreeMap<String, Place>,
+    /// Keys that came by merging, and where they are in `entries`: the map's own win over them.
+    merged: BTreeMap<String, usize>,
+}
+
+/// A key that waits for its value.
 struct Key {
-    text: Option<String>,
+    meaning: KeyMeaning,
     place: Place,
+}
+
+enum KeyMeaning {
+    Named(String),
+    /// `<<`: the keys of the value become keys of this map.
+    Merge,
+    /// Its value is dropped with it.
+    Refused,
 }
 
 #[derive(Default)]
 struct Builder {
+    ways: Ways,
+    anchors: Anchors,
     open: Vec<Open>,
     root: Option<Node>,
     documents: usize,
@@ -201,29 +240,25 @@ impl Builder {
         match event {
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
             Event::DocumentStart(_) => self.document(place),
-            Event::Alias(_) => {
-                self.refuse(place, ALIAS, ALIAS_HINT);
-                self.put(Node { place, value: Value::Refused })
-            }
+            Event::Alias(anchor) => self.alias(anchor, place),
             Event::Scalar(text, style, anchor, tag) => {
-                self.check_marks(place, anchor, tag.is_some());
-                let value = if tag.is_some() {
-                    Value::Refused
-                } else if text.contains('\0') {
+                let tag = self.check_marks(place, anchor, tag.as_deref());
+                let plain = style == ScalarStyle::Plain;
+                let value = if text.contains('\0') {
                     self.refuse(place, "has a NUL character, which no program can be given", "remove it");
                     Value::Refused
                 } else {
-                    Value::Scalar(Scalar { text: text.into_owned(), plain: style == ScalarStyle::Plain })
+                    aliases::tagged(Scalar { text: text.into_owned(), plain }, tag)
                 };
-                self.put(Node { place, value })
+                self.finish(anchor, Node { place, value })
             }
             Event::SequenceStart(anchor, tag) => {
-                self.check_marks(place, anchor, tag.is_some());
-                self.begin(place, Open::List { place, items: Vec::new() })
+                self.check_marks(place, anchor, tag.as_deref());
+                self.begin(place, Open::List { place, anchor, items: Vec::new() })
             }
             Event::MappingStart(anchor, tag) => {
-                self.check_marks(place, anchor, tag.is_some());
-                self.begin(place, Open::Map { place, entries: Vec::new(), key: None, keys: BTreeMap::new() })
+                self.check_marks(place, anchor, tag.as_deref());
+                self.begin(place, Open::Map { place, anchor, map: Growing::default(), key: None })
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(),
         }
@@ -233,13 +268,16 @@ impl Builder {
         self.problems.push(Problem::new("", message).at(place).hint(hint));
     }
 
-    fn check_marks(&mut self, place: Place, anchor: usize, tagged: bool) {
-        if anchor > 0 {
+    fn check_marks(&mut self, place: Place, anchor: usize, tag: Option<&Tag>) -> Tagged {
+        if anchor > 0 && self.ways == Ways::Ours {
             self.refuse(place, "an anchor (`&name`) is not taken in job files", "remove it and write the value out where it is used");
         }
-        if tagged {
+        let Some(tag) = tag else { return Tagged::Not };
+        let known = if self.ways == Ways::Theirs { aliases::known_tag(tag) } else { Tagged::Unknown };
+        if known == Tagged::Unknown {
             self.refuse(place, "a tag (`!name`) is not taken in job files", "remove it; put a value in quotes to make it text");
         }
+        known
     }
 
     fn document(&mut self, place: Place) -> Result<(), Stop> {
@@ -261,10 +299,18 @@ impl Builder {
 
     fn end(&mut self) -> Result<(), Stop> {
         match self.open.pop() {
-            Some(Open::List { place, items }) => self.put(Node { place, value: Value::List(items) }),
-            Some(Open::Map { place, entries, .. }) => self.put(Node { place, value: Value::Map(entries) }),
+            Some(Open::List { place, anchor, items }) => self.finish(anchor, Node { place, value: Value::List(items) }),
+            Some(Open::Map { place, anchor, map, .. }) => self.finish(anchor, Node { place, value: Value::Map(map.entries) }),
             None => Ok(()),
         }
+    }
+
+    /// A value that is whole: it is kept for its aliases, and put where it stands.
+    fn finish(&mut self, anchor: usize, node: Node) -> Result<(), Stop> {
+        if anchor > 0 && self.ways == Ways::Theirs {
+            self.nodes += self.anchors.keep(anchor, &node)?;
+        }
+        self.put(node)
     }
 
     fn put(&mut self, node: Node) -> Result<(), Stop> {
@@ -272,16 +318,21 @@ impl Builder {
         if self.nodes > NODES_MAX {
             return Err(Box::new(Problem::new("", format!("has more than {NODES_MAX} values")).at(node.place)));
         }
+        let ways = self.ways;
         match self.open.last_mut() {
             None => self.root = Some(node),
             Some(Open::List { items, .. }) => items.push(node),
-            Some(Open::Map { entries, key, keys, .. }) => match key.take() {
-                Some(Key { text: Some(key), place }) => entries.push(Entry { key, key_place: place, value: node }),
-                Some(Key { text: None, .. }) => {}
+            Some(Open::Map { map, key, .. }) => match key.take() {
+                Some(Key { meaning: KeyMeaning::Named(key), place }) => map.add(key, place, node),
+                Some(Key { meaning: KeyMeaning::Merge, .. }) => self.problems.extend(map.merge(node)),
+                Some(Key { meaning: KeyMeaning::Refused, .. }) => {}
                 None => {
                     let place = node.place;
-                    let text = take_key(node, keys).map_err(|problem| self.problems.push(problem)).ok();
-                    *key = Some(Key { text, place });
+                    let told = |problem| {
+                        self.problems.push(problem);
+                        KeyMeaning::Refused
+                    };
+                    *key = Some(Key { meaning: take_key(node, ways, &mut map.keys).unwrap_or_else(told), place });
                 }
             },
         }
@@ -289,13 +340,26 @@ impl Builder {
     }
 }
 
-fn take_key(node: Node, before: &mut BTreeMap<String, Place>) -> Result<String, Problem> {
+impl Growing {
+    fn add(&mut self, key: String, key_place: Place, value: Node) {
+        let entry = Entry { key, key_place, value };
+        match self.merged.remove(&entry.key) {
+            Some(at) => self.entries[at] = entry,
+            None => self.entries.push(entry),
+        }
+    }
+}
+
+fn take_key(node: Node, ways: Ways, before: &mut BTreeMap<String, Place>) -> Result<KeyMeaning, Problem> {
     let refused = |message: String, hint: &str| Err(Problem::new("", message).at(node.place).hint(hint));
     let Value::Scalar(scalar) = node.value else {
         return refused("a key must be text, not a list, a map or an alias".into(), "write `name: value`");
     };
+    if ways == Ways::Theirs && scalar.plain && scalar.text == "<<" {
+        return Ok(KeyMeaning::Merge);
+    }
     let name = shown(&scalar.text);
-    if scalar.kind() != Kind::Text {
+    if ways == Ways::Ours && scalar.kind() != Kind::Text {
         return refused(format!("the key {name} is not text"), "put it in quotes");
     }
     if scalar.text.chars().any(char::is_control) {
@@ -304,7 +368,7 @@ fn take_key(node: Node, before: &mut BTreeMap<String, Place>) -> Result<String, 
     if let Some(Place { line, column }) = before.insert(scalar.text.clone(), node.place) {
         return refused(format!("the key {name} is here a second time; the first is at line {line}, column {column}"), "keep one of them");
     }
-    Ok(scalar.text)
+    Ok(KeyMeaning::Named(scalar.text))
 }
 
 fn syntax(error: &ScanError, place: Place) -> Problem {

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{NodeName, RunKey};
+use crate::{
+    framework::Environment,
+    ids::{NodeName, RunKey},
+};
 
 /// Written by the engine into the run's directory, or fetched by a supervisor that has only a route
 /// to the server.
@@ -16,10 +19,20 @@ pub struct RunOrder {
     pub node: NodeName,
     pub command: Vec<String>,
     pub env: BTreeMap<String, String>,
+    /// Variables that hold a path of the sandbox, such as `/peers/hostfile`. Without a sandbox they hold
+    /// where that really is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub paths: BTreeMap<String, String>,
+    /// Text by name, seen read-only at `/peers`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
     /// Seen at `/code`, with the run's own writable layer above it.
     pub code: Option<String>,
     /// Seen read-only at `/input`.
     pub input: Option<String>,
+    /// The Python environment that is first in the child's `PATH`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Environment>,
     pub limits: Limits,
     pub stop_grace_ms: u64,
     /// How long the sandbox stays after the child has failed.
@@ -44,6 +57,10 @@ pub struct Limits {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Report {
+    /// Something takes its time before the child can start.
+    Preparing {
+        what: String,
+    },
     /// The child runs.
     Started {
         at_ms: u64,

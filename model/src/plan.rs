@@ -14,14 +14,18 @@ use crate::{
 };
 
 mod compile;
+mod remarks;
 mod role;
 mod show;
 #[cfg(test)]
 mod tests;
+mod view;
 
 pub use compile::compile;
 pub(crate) use compile::{DESCRIPTION_CHARACTERS_MAX, DURATION_MS_MAX, TAG_CHARACTERS_MAX, TAGS_MAX};
+pub use remarks::remarks;
 pub(crate) use role::{ACCELERATORS_MAX, CPUS_MAX, MEMORY_BYTES_MAX};
+pub use view::{PlanView, PortView, RoleView};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -104,6 +108,10 @@ pub struct HouseRules {
     pub stop_grace_ms_default: u64,
     pub retries_max: u32,
     pub ports_max: u32,
+    /// How many versions one grid of parameters may make.
+    pub grid_versions_max: usize,
+    /// Whether tasks run in the images that job files name.
+    pub runs_images: bool,
 }
 
 impl Default for HouseRules {
@@ -116,6 +124,8 @@ impl Default for HouseRules {
             stop_grace_ms_default: 30_000,
             retries_max: 100,
             ports_max: 64,
+            grid_versions_max: 1000,
+            runs_images: false,
         }
     }
 }

@@ -1,8 +1,32 @@
-//! The environment a task needs to find itself and its peers.
+//! How a task finds itself and its peers: one source, the plan and the places of its gang, written down
+//! in every convention that training programs read. One file for each convention.
 
 use std::collections::BTreeMap;
 
-use crate::ids::{JobName, RoleName, RunKey};
+use crate::{
+    ids::{JobId, JobName, RoleName, TaskName},
+    plan::Plan,
+    spec::Convention,
+};
+
+mod arena;
+mod ascend;
+mod circle;
+mod cluster_config;
+mod devices;
+mod jax;
+mod modelarts;
+mod mpi;
+mod own;
+mod pai;
+mod ports;
+#[cfg(test)]
+mod tests;
+mod tf_config;
+mod torch;
+
+use circle::{Circle, Peer, Unplaced};
+pub use ports::{Extra, extra_ports, ports};
 
 /// Where one task of the gang can be reached.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,31 +36,135 @@ pub struct Place {
     pub address: String,
     /// Ports by label, in the order they were given out.
     pub ports: BTreeMap<String, Vec<u16>>,
+    /// Device indices by accelerator type.
+    pub devices: BTreeMap<String, Vec<u32>>,
 }
 
-/// Our own convention. `TRAINMASTER_CLUSTER` is a JSON object: role → list of `address:port` in the
-/// order of the task index, with each task's first port, or the bare address if it has none.
-pub fn own(name: &JobName, version: u32, run: &RunKey, gang: &[Place]) -> BTreeMap<String, String> {
-    let mut cluster: BTreeMap<&str, Vec<String>> = BTreeMap::new();
-    for place in gang {
-        let first = place.ports.values().flatten().next();
-        let reached = first.map_or(place.address.clone(), |port| format!("{}:{port}", place.address));
-        cluster.entry(place.role.as_str()).or_default().push(reached);
+/// A gang, as far as it is known.
+#[derive(Clone, Copy, Debug)]
+pub struct Gang<'a> {
+    pub owner: &'a str,
+    pub job: JobId,
+    pub name: &'a JobName,
+    pub version: u32,
+    pub attempt: u32,
+    pub plan: &'a Plan,
+    /// In any order. Without `gang` some tasks may have none yet.
+    pub places: &'a [Place],
+}
+
+/// What one task is told.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Peers {
+    pub env: Variables,
+    /// Variables that hold a path, as it is inside the sandbox: `/peers/hostfile`, `/output`. Only the
+    /// supervisor knows where that really is if there is no sandbox.
+    pub paths: Variables,
+    /// Text by name, to be seen in [`DIRECTORY`].
+    pub files: BTreeMap<String, String>,
+}
+
+impl Peers {
+    /// The same, with a mask over every one of these values.
+    pub fn without<'s>(mut self, secrets: impl Iterator<Item = &'s String>) -> Self {
+        const MASK: &str = "******";
+        for secret in secrets.filter(|secret| !secret.is_empty()) {
+            self.env.values_mut().for_each(|value| *value = value.replace(secret, MASK));
+        }
+        self
     }
-    let mut env = BTreeMap::from([
-        ("TRAINMASTER_JOB".into(), format!("{name}@{version}")),
-        ("TRAINMASTER_JOB_ID".into(), run.job.to_string()),
-        ("TRAINMASTER_ROLE".into(), run.task.role.to_string()),
-        ("TRAINMASTER_TASK_INDEX".into(), run.task.index.to_string()),
-        ("TRAINMASTER_ATTEMPT".into(), run.attempt.to_string()),
-        ("TRAINMASTER_CLUSTER".into(), serde_json::to_string(&cluster).expect("a map of strings is JSON")),
-    ]);
-    let own_place = gang.iter().find(|place| place.role == run.task.role && place.index == run.task.index);
-    for (label, ports) in own_place.into_iter().flat_map(|place| &place.ports) {
-        let list: Vec<String> = ports.iter().map(u16::to_string).collect();
-        env.insert(format!("TRAINMASTER_PORTS_{}", variable_name(label)), list.join(","));
+}
+
+pub type Variables = BTreeMap<String, String>;
+
+/// Where a task finds the files.
+pub const DIRECTORY: &str = "/peers";
+
+/// Everything that is the same for the whole gang, made once; a task's own part is small beside it.
+pub struct Rendezvous<'a> {
+    circle: Circle<'a>,
+    for_all: Variables,
+    tf_cluster: Option<tf_config::Cluster>,
+    hostfile: Option<String>,
+    rank_table: Option<ascend::RankTable>,
+}
+
+impl<'a> Rendezvous<'a> {
+    pub fn new(gang: Gang<'a>) -> Self {
+        Self::of_circle(Circle::new(gang, Unplaced::LeftOut))
     }
-    env
+
+    /// For a job that waits: a task without a place has words where its address will be.
+    pub fn imagined(gang: Gang<'a>) -> Self {
+        Self::of_circle(Circle::new(gang, Unplaced::Imagined))
+    }
+
+    fn of_circle(circle: Circle<'a>) -> Self {
+        let wanted = |convention| circle.gang.plan.conventions.contains(&convention);
+        let mut for_all = Variables::new();
+        circle.gang.plan.conventions.iter().for_each(|it| for_all.extend(for_everyone(*it, &circle)));
+        for_all.extend(own::for_all(&circle));
+        Self {
+            tf_cluster: wanted(Convention::TfConfig).then(|| tf_config::Cluster::new(&circle)).flatten(),
+            hostfile: wanted(Convention::Mpi).then(|| mpi::hostfile_of(&circle)).flatten(),
+            rank_table: wanted(Convention::Ascend).then(|| ascend::RankTable::new(&circle)).flatten(),
+            for_all,
+            circle,
+        }
+    }
+
+    /// What one task is told. The job file's own variables win over every convention but ours.
+    pub fn of(&self, task: &TaskName) -> Option<Peers> {
+        let me = self.circle.peer(task)?;
+        let mut peers = Peers { env: self.for_all.clone(), ..Peers::default() };
+        peers.env.extend(devices::variables(me));
+        for convention in &self.circle.gang.plan.conventions {
+            self.tell(*convention, me, &mut peers);
+        }
+        peers.paths.retain(|name, _| !me.role.env.contains_key(name));
+        let written = me.role.env.iter().filter(|(name, _)| !name.starts_with(own::PREFIX));
+        peers.env.extend(written.map(|(name, value)| (name.clone(), value.clone())));
+        peers.env.extend(own::for_one(me));
+        Some(peers)
+    }
+
+    fn tell(&self, convention: Convention, me: &Peer<'_>, peers: &mut Peers) {
+        let circle = &self.circle;
+        match convention {
+            Convention::PaiV1 => pai::v1(circle, me, peers),
+            Convention::PaiV2 => pai::v2(circle, me, peers),
+            Convention::TfConfig => peers.env.extend(self.tf_cluster.as_ref().and_then(|cluster| cluster.variable(me))),
+            Convention::ClusterConfig => peers.env.extend(cluster_config::for_one(circle, me)),
+            Convention::Torch => peers.env.extend(torch::for_one(circle, me)),
+            Convention::Jax => peers.env.extend(jax::for_one(circle, me)),
+            Convention::Mpi => mpi::tell(self.hostfile.as_deref(), peers),
+            Convention::Modelarts => modelarts::tell(circle, me, peers),
+            Convention::Arena => {}
+            Convention::Ascend => ascend::tell(self.rank_table.as_ref(), me, peers),
+        }
+    }
+}
+
+/// The part of a convention that does not depend on the task.
+fn for_everyone(convention: Convention, circle: &Circle<'_>) -> Variables {
+    match convention {
+        Convention::PaiV1 => pai::v1_for_all(circle),
+        Convention::PaiV2 => pai::v2_for_all(circle),
+        Convention::ClusterConfig => cluster_config::for_all(circle),
+        Convention::Modelarts => modelarts::for_all(circle),
+        Convention::Arena => arena::for_all(circle),
+        Convention::TfConfig | Convention::Torch | Convention::Jax | Convention::Mpi | Convention::Ascend => Variables::new(),
+    }
+}
+
+/// What one task of a gang is told. Who asks for many of them keeps a [`Rendezvous`].
+pub fn environment(gang: Gang<'_>, task: &TaskName) -> Option<Peers> {
+    Rendezvous::new(gang).of(task)
+}
+
+/// The tasks that run ranks, one to a line, by their names. `None` while someone has no place.
+pub fn hostfile(gang: Gang<'_>) -> Option<String> {
+    mpi::hostfile_of(&Circle::new(gang, Unplaced::LeftOut))
 }
 
 /// A label as the tail of a variable's name: `http-api` → `HTTP_API`.
@@ -44,51 +172,7 @@ pub(crate) fn variable_name(label: &str) -> String {
     label.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
 }
 
-/// The variables by which frameworks choose devices: the indices given to this task, or none at all,
-/// so that a CPU task never takes a device it was not given.
-pub fn devices(indices: &BTreeMap<String, Vec<u32>>) -> BTreeMap<String, String> {
-    let list: Vec<String> = indices.values().flatten().map(u32::to_string).collect();
-    let (visible, nvidia) = if list.is_empty() { (String::new(), "none".into()) } else { (list.join(","), list.join(",")) };
-    BTreeMap::from([
-        ("CUDA_VISIBLE_DEVICES".into(), visible.clone()),
-        ("NVIDIA_VISIBLE_DEVICES".into(), nvidia),
-        ("ASCEND_VISIBLE_DEVICES".into(), visible),
-    ])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ids::JobId;
-
-    #[test]
-    fn every_task_learns_where_its_peers_are() {
-        let place = |role: &str, index, port| Place {
-            role: role.parse().unwrap(),
-            index,
-            address: "127.0.0.1".into(),
-            ports: BTreeMap::from([("grpc".to_string(), vec![port])]),
-        };
-        let run = RunKey { job: JobId::new(1, &[0; 10]), task: "worker-1".parse().unwrap(), attempt: 2 };
-        let env = own(&"digits".parse().unwrap(), 3, &run, &[place("ps", 0, 20001), place("worker", 0, 20002), place("worker", 1, 20003)]);
-        let text: String = env.iter().map(|(key, value)| format!("{key}={value}\n")).collect();
-        insta::assert_snapshot!(text, @r#"
-        TRAINMASTER_ATTEMPT=2
-        TRAINMASTER_CLUSTER={"ps":["127.0.0.1:20001"],"worker":["127.0.0.1:20002","127.0.0.1:20003"]}
-        TRAINMASTER_JOB=digits@3
-        TRAINMASTER_JOB_ID=job-00000000000170008000000000000000
-        TRAINMASTER_PORTS_GRPC=20003
-        TRAINMASTER_ROLE=worker
-        TRAINMASTER_TASK_INDEX=1
-        "#);
-    }
-
-    #[test]
-    fn a_cpu_task_sees_no_device_and_a_device_task_only_its_own() {
-        assert_eq!(devices(&BTreeMap::new())["NVIDIA_VISIBLE_DEVICES"], "none");
-        assert_eq!(devices(&BTreeMap::new())["CUDA_VISIBLE_DEVICES"], "");
-        let two = devices(&BTreeMap::from([("A100".to_string(), vec![1, 3])]));
-        assert_eq!(two["CUDA_VISIBLE_DEVICES"], "1,3");
-        assert_eq!(two["ASCEND_VISIBLE_DEVICES"], "1,3");
-    }
+/// Pairs as variables.
+fn variables<const N: usize>(pairs: [(&str, String); N]) -> Variables {
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

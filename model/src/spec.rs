@@ -5,19 +5,26 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+mod param;
 mod problem;
 mod read;
 mod schema;
+mod secrets;
 mod suggest;
 mod walk;
+mod yaml;
 
+pub use param::Mismatch;
 pub use problem::Problem;
 pub(crate) use problem::{harmless, in_order, join, shown};
 pub use read::read;
 pub(crate) use read::read_all;
 pub use schema::schema;
+pub use secrets::{MASK, fill_masked, mask};
+pub use suggest::nearest_of as nearest;
 pub use walk::Places;
-pub(crate) use walk::outward;
+pub(crate) use walk::{Elsewhere, Field, Keys, Walk, is_null, outward, scalar, whole_number};
+pub use yaml::to_yaml;
 
 /// Where everything in a job file stands, for problems that were found away from the file.
 pub fn places(text: &str) -> Places {
@@ -216,6 +223,15 @@ pub enum Retries {
 pub enum RetriesWord {
     Always,
     Forever,
+}
+
+impl RetriesWord {
+    pub fn text(self) -> &'static str {
+        match self {
+            RetriesWord::Always => "always",
+            RetriesWord::Forever => "forever",
+        }
+    }
 }
 
 /// A hyperparameter keeps its type, so that versions of a job can be compared by it.

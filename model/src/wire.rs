@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
+    dialect::{Note, Report},
     job::JobState,
     logs::Stream,
+    plan::PlanView,
     resources::Resources,
+    spec::Param,
     task::{Ending, TaskState},
 };
 
@@ -29,6 +33,10 @@ pub struct JobSummary {
     pub tasks: u32,
     /// All its tasks together.
     pub resources: Resources,
+    /// Its hyperparameters, by name.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schema(value_type = Object)]
+    pub params: IndexMap<String, Param>,
     pub created_at_ms: u64,
     pub started_at_ms: Option<u64>,
     pub ended_at_ms: Option<u64>,
@@ -81,6 +89,20 @@ pub struct RunView {
     pub missing: Vec<String>,
 }
 
+/// What a task is told of its peers and itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EnvironmentView {
+    pub job: String,
+    pub task: String,
+    pub attempt: u32,
+    /// Whether the task has its place. If not, words in `<>` stand where addresses and ports will be.
+    pub placed: bool,
+    /// Variables by name. Secrets are masked.
+    pub env: BTreeMap<String, String>,
+    /// The text of the files that some of the variables point at, by path.
+    pub files: BTreeMap<String, String>,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JobPage {
     pub jobs: Vec<JobSummary>,
@@ -94,6 +116,32 @@ pub struct Submitted {
     pub id: String,
     pub name: String,
     pub version: u32,
+    /// What the person should know although nothing is wrong, such as an image that is not run here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What became of each field of a file that was of another dialect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Report>,
+}
+
+/// The answer to a dry run: what would be submitted, and nothing was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Planned {
+    /// Whose job file it is; `trainmaster` for our own.
+    pub dialect: String,
+    /// What became of each field of a file of another dialect.
+    pub report: Vec<Note>,
+    /// What the person should know although nothing is wrong.
+    pub notes: Vec<String>,
+    pub plan: PlanView,
+}
+
+/// A submission is answered with the job, a dry run with the plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum SubmitAnswer {
+    Planned(Box<Planned>),
+    Submitted(Submitted),
 }
 
 /// Something that happened, in the order it was committed. `seq` has no gap and no repeat.

@@ -1,19 +1,18 @@
-//! Jobs: submit, list, show, stop, delete.
+//! Jobs: list, show, stop, delete.
 
 use axum::{
     Json,
     extract::{Path, State},
-    http::{HeaderMap, StatusCode},
+    http::StatusCode,
 };
 use model::{
     ids::{JobId, JobName},
     job::{JobEvent, JobState, next},
-    plan::{self, Plan},
     resources::parse_duration_ms,
-    wire::{Action, Actions, ErrorBody, JobDetail, JobPage, JobSummary, RunView, Submitted},
+    spec,
+    wire::{Action, Actions, ErrorBody, JobDetail, JobPage, JobSummary, RunView},
 };
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{
@@ -24,10 +23,9 @@ use super::{
 use crate::{
     control::now_ms,
     error::Error,
-    run_token::hex,
     store::{
         Sql, StoreError, Written,
-        jobs::{self, Change, Filter, Job, Key, NewJob, Submission},
+        jobs::{self, Change, Filter, Job},
         runs::{self, Run},
         tokens::{Holder, Role},
     },
@@ -35,77 +33,6 @@ use crate::{
 
 const PAGE_DEFAULT: u32 = 50;
 const PAGE_MAX: u32 = 500;
-const KEY_LENGTH_MAX: usize = 200;
-const JOB_FILE_BYTES_MAX: usize = 1 << 20;
-
-#[derive(Deserialize, IntoParams)]
-pub struct SubmitQuery {
-    /// Only says what would run.
-    #[serde(default)]
-    dry_run: bool,
-}
-
-/// Submits a job file: YAML or JSON, as it is. Answered once the job is durable. The same
-/// `Idempotency-Key` with the same file answers with the same job, however often it is sent.
-#[utoipa::path(post, path = "/api/v1/jobs", params(SubmitQuery, ("Idempotency-Key" = Option<String>, Header)),
-    request_body(content = String, content_type = "application/yaml"),
-    responses((status = 201, body = Submitted), (status = 200, description = "The key was known, or a dry run", body = Submitted),
-        (status = 409, body = ErrorBody), (status = 413, body = ErrorBody), (status = 422, body = ErrorBody)))]
-pub async fn submit(
-    State(app): AppState,
-    Caller(holder): Caller,
-    Query(query): Query<SubmitQuery>,
-    headers: HeaderMap,
-    Body(body): Body,
-) -> Result<(StatusCode, Json<serde_json::Value>), Error> {
-    let key = idempotency_key(&headers, &body)?;
-    let (spec, plan) = read_job_file(&app, &body)?;
-    if query.dry_run {
-        return Ok((StatusCode::OK, Json(json(&plan)?)));
-    }
-    crate::crash::point("submit.before-tx");
-    let id = fresh_job_id()?;
-    let name = plan.name.clone();
-    let new = NewJob { id, owner: holder.user, spec: json(&spec)?.to_string(), plan, at_ms: now_ms(), key: key.clone() };
-    let submission = app.store.write(move |sql| jobs::submit(sql, &new)).await?;
-    crate::crash::point("submit.after-commit-before-reply");
-    let (status, answer) = match submission {
-        Submission::Made { version } => (StatusCode::CREATED, Submitted { id: id.to_string(), name: name.to_string(), version }),
-        Submission::Known { id, name, version } => (StatusCode::OK, Submitted { id: id.to_string(), name: name.to_string(), version }),
-        Submission::KeyUsedForOther => return Err(Error::KeyReused(key.map(|key| key.text).unwrap_or_default())),
-    };
-    app.nudge.queue();
-    Ok((status, Json(json(&answer)?)))
-}
-
-fn json(value: &impl serde::Serialize) -> Result<serde_json::Value, Error> {
-    serde_json::to_value(value).map_err(|error| Error::Internal(error.to_string()))
-}
-
-fn idempotency_key(headers: &HeaderMap, body: &[u8]) -> Result<Option<Key>, Error> {
-    let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
-    let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
-    if text.is_empty() || text.len() > KEY_LENGTH_MAX {
-        return Err(Error::BadValue { name: "Idempotency-Key", value: text, wanted: "1 to 200 characters".into() });
-    }
-    let body_hash = hex(&Sha256::digest(body));
-    Ok(Some(Key { text, body_hash }))
-}
-
-fn read_job_file(app: &App, body: &[u8]) -> Result<(model::spec::JobSpec, Plan), Error> {
-    if body.len() > JOB_FILE_BYTES_MAX {
-        return Err(Error::TooLarge { most_bytes: JOB_FILE_BYTES_MAX });
-    }
-    let wanted: String = "text in UTF-8".into();
-    let text = std::str::from_utf8(body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })?;
-    plan::from_text(text, &app.house).map_err(Error::BadSpec)
-}
-
-fn fresh_job_id() -> Result<JobId, Error> {
-    let mut random = [0; 10];
-    getrandom::fill(&mut random).map_err(|error| Error::Internal(format!("no randomness: {error}")))?;
-    Ok(JobId::new(now_ms(), &random))
-}
 
 #[derive(Deserialize, IntoParams)]
 pub struct ListQuery {
@@ -191,7 +118,7 @@ pub async fn show(State(app): AppState, Caller(holder): Caller, Path(text): Path
         None => Ok(None),
     };
     let (job, runs) = app.store.read(read).await?.ok_or(Error::NoSuchJob(text))?;
-    let spec = serde_json::from_str(&job.spec).map_err(|error| Error::Internal(error.to_string()))?;
+    let spec = shown_spec(&job)?;
     let actions = actions(job.state);
     Ok(Json(JobDetail { summary: summary(&job), spec, runs: runs.into_iter().map(run_view).collect(), actions }))
 }
@@ -221,6 +148,7 @@ pub fn summary(job: &Job) -> JobSummary {
         description: job.plan.description.clone(),
         tasks: job.plan.task_count(),
         resources: job.plan.resources(),
+        params: job.plan.params.clone(),
         created_at_ms: job.created_at_ms,
         started_at_ms: job.started_at_ms,
         ended_at_ms: job.ended_at_ms,
@@ -245,12 +173,19 @@ fn run_view(run: Run) -> RunView {
     }
 }
 
-/// The job file as it was understood.
+/// The job file as it was understood; secrets are shown as `******`.
 #[utoipa::path(get, path = "/api/v1/jobs/{job}/spec", params(("job" = String, Path)),
     responses((status = 200, body = Object), (status = 404, body = ErrorBody)))]
 pub async fn spec(State(app): AppState, Caller(holder): Caller, Path(text): Path<String>) -> Result<Json<serde_json::Value>, Error> {
     let job = found(&app, &holder, &text).await?;
-    Ok(Json(serde_json::from_str(&job.spec).map_err(|error| Error::Internal(error.to_string()))?))
+    Ok(Json(shown_spec(&job)?))
+}
+
+/// What was submitted, without its secrets.
+fn shown_spec(job: &Job) -> Result<serde_json::Value, Error> {
+    let mut spec = serde_json::from_str(&job.spec).map_err(|error| Error::Internal(error.to_string()))?;
+    spec::mask(&mut spec);
+    Ok(spec)
 }
 
 /// Asks a job to stop. Answered once the wish is durable; the job is `stopped` when nothing of it lives.

@@ -20,6 +20,7 @@ use crate::{
 };
 
 mod about;
+mod environment;
 mod events;
 mod explain;
 mod extract;
@@ -30,6 +31,7 @@ mod log_files;
 mod logs;
 mod nodes;
 mod runs;
+mod submit;
 
 pub use guard::token_hash;
 use guard::{Policy, Routes};
@@ -60,12 +62,13 @@ fn routes_with_policies() -> Routes {
     Routes::new()
         .add(Policy::Anyone, routes!(about::health))
         .add(Policy::User, routes!(about::about))
-        .add(Policy::User, routes!(jobs::submit, jobs::list))
+        .add(Policy::User, routes!(submit::submit, jobs::list))
         .add(Policy::User, routes!(jobs::show, jobs::delete))
         .add(Policy::User, routes!(jobs::spec))
         .add(Policy::User, routes!(jobs::stop))
         .add(Policy::User, routes!(jobs::set_duration))
         .add(Policy::User, routes!(explain::explain))
+        .add(Policy::User, routes!(environment::environment))
         .add(Policy::User, routes!(events::of_job))
         .add(Policy::User, routes!(events::feed))
         .add(Policy::User, routes!(logs::log))

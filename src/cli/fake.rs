@@ -103,6 +103,7 @@ pub fn job(name: &str, state: JobState) -> JobSummary {
         description: String::new(),
         tasks: 1,
         resources: amount(2, 4, &[]),
+        params: Default::default(),
         created_at_ms: 1_000,
         started_at_ms: Some(2_000),
         ended_at_ms: state.is_over().then_some(3_500),

@@ -7,6 +7,8 @@ use std::{
 };
 
 use model::{
+    dialect::{self, Given, Report},
+    ids::JobName,
     located::TEXT_BYTES_MAX,
     plan::{self, HouseRules},
     spec::{self, JobSpec, Problem},
@@ -15,23 +17,48 @@ use serde_json::Value;
 
 use super::{
     failure::Failure,
+    params::{ParamArgs, with_params},
     set::{Setting, apply},
     submission::Parcel,
 };
 
 /// A job file and where it came from.
 pub struct JobFile {
-    name: String,
+    pub name: String,
     text: String,
     /// What relative paths in it are relative to.
     base: PathBuf,
+}
+
+/// What the person changes in the file on its way.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    pub name: Option<String>,
+    /// Whole, and known to be a directory.
+    pub code: Option<String>,
+    pub set: Vec<Setting>,
+    pub params: ParamArgs,
+}
+
+impl Changes {
+    fn is_empty(&self) -> bool {
+        self.name.is_none() && self.code.is_none() && self.set.is_empty() && self.params.is_empty()
+    }
 }
 
 /// A job file that can be sent.
 #[derive(Debug)]
 pub struct Ready {
     pub parcel: Parcel,
-    pub tasks: u32,
+    pub spec: JobSpec,
+    /// What became of a file of another dialect.
+    pub report: Report,
+}
+
+impl Ready {
+    pub fn tasks(&self) -> u32 {
+        self.spec.roles.values().map(|role| role.tasks.unwrap_or(1)).fold(0, u32::saturating_add)
+    }
 }
 
 impl JobFile {
@@ -47,42 +74,91 @@ impl JobFile {
         Ok(Self { name: path.display().to_string(), text, base })
     }
 
+    pub fn is_ours(&self) -> bool {
+        dialect::is_ours(&self.text)
+    }
+
+    /// What the dialects are told beside the file.
+    pub fn given(&self, name: Option<&str>, user: Option<String>) -> Given {
+        let stem = Path::new(&self.name).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        Given { name: name.map(str::to_owned), otherwise: Some(fitting_name(&stem)), user }
+    }
+
     /// What is sent: the file as it is where nothing in it had to be changed.
-    pub fn ready(&self, settings: &[Setting]) -> Result<Ready, Failure> {
-        let written = spec::read(&self.text).map_err(|problems| Failure::bad_file(&self.name, self.every_problem(problems)))?;
+    pub fn ready(&self, changes: &Changes, user: Option<String>) -> Result<Ready, Failure> {
+        let given = self.given(changes.name.as_deref(), user);
+        let read = dialect::read(&self.text, &given);
+        let (written, report) = read.map_err(|problems| Failure::bad_file(&self.name, self.every_problem(problems)))?;
         let mut spec = written.clone();
         spec.code = spec.code.map(|path| absolute(&self.base, &path));
         spec.input = spec.input.map(|path| absolute(&self.base, &path));
-        if settings.is_empty() && spec == written {
-            let parcel = Parcel { text: self.text.clone().into(), content_type: "application/yaml" };
-            return Ok(Ready { parcel, tasks: task_count(&spec) });
+        if changes.is_empty() && spec == written && report.dialect.is_empty() {
+            let parcel = Parcel { text: self.text.clone().into(), content_type: "application/yaml", from: None };
+            return Ok(Ready { parcel, spec, report });
         }
-        let mut value = serde_json::to_value(&spec).map_err(|error| Failure::usage(error.to_string()))?;
-        change(&mut value, settings)?;
-        let spec = spec::read(&value.to_string()).map_err(|problems| self.place(Failure::bad_file(&self.name, problems), settings))?;
-        Ok(Ready { parcel: Parcel::json(&value)?, tasks: task_count(&spec) })
+        let spec = self.changed(spec, &report, changes)?;
+        Ok(Ready { parcel: Parcel::json(&spec)?, spec, report })
+    }
+
+    fn changed(&self, mut spec: JobSpec, report: &Report, changes: &Changes) -> Result<JobSpec, Failure> {
+        spec.code = changes.code.clone().or(spec.code);
+        if !changes.set.is_empty() {
+            let mut value = serde_json::to_value(&spec).map_err(|error| Failure::usage(error.to_string()))?;
+            change(&mut value, &changes.set)?;
+            let bad = |problems| self.place(Failure::bad_file(&self.name, problems), report, changes);
+            spec = spec::read(&value.to_string()).map_err(bad)?;
+        }
+        with_params(spec, &changes.params)
     }
 
     /// What cannot even be read is told together with what could not be planned, so that a file is
     /// mended in one go.
     fn every_problem(&self, problems: Vec<Problem>) -> Vec<Problem> {
+        if !self.is_ours() {
+            return problems;
+        }
         plan::from_text(&self.text, &HouseRules::default()).err().unwrap_or(problems)
     }
 
     /// Turns places in the text that was sent into places in the file that the person wrote.
-    pub fn place(&self, mut failure: Failure, settings: &[Setting]) -> Failure {
+    pub fn place(&self, mut failure: Failure, report: &Report, changes: &Changes) -> Failure {
         let places = spec::places(&self.text);
         for problem in &mut failure.body.problems {
-            let was_set = settings.iter().any(|setting| setting.covers(&problem.path));
-            let place = places.nearest(&problem.path).filter(|_| !was_set);
-            (problem.line, problem.column) = place.map_or((0, 0), |place| (place.line, place.column));
-            if was_set {
+            if changes.set.iter().any(|setting| setting.covers(&problem.path)) {
+                (problem.line, problem.column) = (0, 0);
                 problem.path = format!("--set {}", problem.path);
+            } else if let Some(note) = report.source_of(&problem.path) {
+                (problem.line, problem.column) = (note.line, note.column);
+                problem.path = note.path.clone();
+            } else {
+                let place = places.nearest(&problem.path).filter(|_| report.dialect.is_empty());
+                (problem.line, problem.column) = place.map_or((0, 0), |place| (place.line, place.column));
             }
         }
         failure.file = Some(self.name.clone());
         failure
     }
+
+    /// The file in our own terms, held against nobody's rules but the usual ones.
+    pub fn translated(&self, name: Option<&str>) -> Result<(JobSpec, Report), Failure> {
+        let given = self.given(name, None);
+        // A relative directory is fine in a file that stays where it is.
+        let (spec, report) = dialect::read(&self.text, &given).map_err(|it| Failure::bad_file(&self.name, self.every_problem(it)))?;
+        let code = |path: String| absolute(&self.base, &path);
+        let checked = JobSpec { code: spec.code.clone().map(code), input: spec.input.clone().map(code), ..spec.clone() };
+        let bad = |problems| self.place(Failure::bad_file(&self.name, problems), &report, &Changes::default());
+        plan::compile(&checked, &HouseRules::default()).map_err(bad)?;
+        Ok((spec, report))
+    }
+}
+
+/// Any text as a job's name: what a name cannot have becomes `-`.
+pub fn fitting_name(text: &str) -> String {
+    const CHARACTERS_MAX: usize = 48;
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
+    let name: String = text.chars().map(|c| if allowed(c) { c } else { '-' }).take(CHARACTERS_MAX).collect();
+    let name = name.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    JobName::parse(name).map_or_else(|_| "job".to_owned(), |name| name.to_string())
 }
 
 /// Applies the settings; a directory among them is relative to where the person stands.
@@ -109,10 +185,6 @@ fn absolute(base: &Path, path: &str) -> String {
     joined.canonicalize().unwrap_or(joined).to_string_lossy().into_owned()
 }
 
-fn task_count(spec: &JobSpec) -> u32 {
-    spec.roles.values().map(|role| role.tasks.unwrap_or(1)).fold(0, u32::saturating_add)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,10 +193,13 @@ mod tests {
         JobFile { name: "job.yaml".into(), text: text.into(), base: "/home/me/digits".into() }
     }
 
+    fn changes(settings: &[&str]) -> Changes {
+        Changes { set: settings.iter().map(|it| it.parse().unwrap()).collect(), ..Changes::default() }
+    }
+
     fn sent(text: &str, settings: &[&str]) -> String {
-        let settings: Vec<Setting> = settings.iter().map(|it| it.parse().unwrap()).collect();
-        match file(text).ready(&settings) {
-            Ok(ready) => format!("{} tasks, {}: {}", ready.tasks, ready.parcel.content_type, String::from_utf8_lossy(&ready.parcel.text)),
+        match file(text).ready(&changes(settings), None) {
+            Ok(ready) => format!("{} tasks, {}: {}", ready.tasks(), ready.parcel.content_type, String::from_utf8_lossy(&ready.parcel.text)),
             Err(failure) => shown(&failure),
         }
     }
@@ -150,7 +225,7 @@ mod tests {
     #[test]
     fn settings_change_the_spec_and_not_the_file() {
         let text = "name: a\nroles: {w: {command: x}}";
-        insta::assert_snapshot!(sent(text, &["roles.w.tasks=4", "env.SEED=7"]), @r#"4 tasks, application/json: {"name":"a","roles":{"w":{"command":"x","tasks":4}},"env":{"SEED":"7"}}"#);
+        insta::assert_snapshot!(sent(text, &["roles.w.tasks=4", "env.SEED=7"]), @r#"4 tasks, application/json: {"name":"a","env":{"SEED":"7"},"roles":{"w":{"tasks":4,"command":"x"}}}"#);
     }
 
     #[test]
@@ -177,8 +252,11 @@ mod tests {
         let mut refused = Failure::usage("the job file has 2 problems");
         let problem = |path: &str| model::wire::ProblemView { path: path.into(), line: 1, column: 77, message: "no".into(), hint: None };
         refused.body.problems = vec![problem("roles.w.cpus"), problem("roles.w.tasks")];
-        let settings = ["roles.w.tasks=9".parse().unwrap()];
-        let placed = file("name: a\ncode: .\nroles:\n  w:\n    cpus: 99\n    command: x\n").place(refused, &settings);
+        let placed = file("name: a\ncode: .\nroles:\n  w:\n    cpus: 99\n    command: x\n").place(
+            refused,
+            &Report::default(),
+            &changes(&["roles.w.tasks=9"]),
+        );
         insta::assert_snapshot!(shown(&placed), @"
         the job file has 2 problems
         5:11 roles.w.cpus: no

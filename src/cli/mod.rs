@@ -1,11 +1,12 @@
 //! The command line: one file per verb. It has no power the API does not give.
 
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
 pub mod completions;
 pub mod context;
+pub mod convert;
 pub mod delete;
 pub mod doctor;
 pub mod duration;
@@ -25,13 +26,18 @@ pub mod up;
 pub mod wait;
 
 mod chunks;
+mod dry_run;
+mod environment;
 #[cfg(test)]
 mod fake;
 mod follow;
+mod grid;
 mod job_file;
 mod output;
+mod params;
 mod people;
 mod printer;
+mod report;
 mod retry;
 mod set;
 mod sse;
@@ -52,6 +58,7 @@ Examples:
   trainmaster run -- python3 train.py --epochs 3
   trainmaster run --gpus 1 --memory 16GiB --max-duration 12h -- python3 train.py
   trainmaster run --detach --name nightly -- ./train.sh
+  trainmaster run job.yaml --grid lr=0.1,0.01 --grid batch=16,32
 
 Exits with 0 if the job succeeded and 1 if it failed or was stopped. Ctrl-C leaves the job running.";
 
@@ -59,7 +66,16 @@ const SUBMIT_EXAMPLES: &str = "\
 Examples:
   trainmaster submit job.yaml --dry-run
   trainmaster submit job.yaml --follow --set roles.worker.tasks=4 --set env.LEARNING_RATE=0.1
-  generate-job | trainmaster submit -";
+  trainmaster submit job.yaml -p lr=0.1 --grid batch=16,32
+  trainmaster submit values.yaml --name mnist --code ./mnist --strict
+  generate-job | trainmaster submit -
+
+Job files of other systems are taken as they are; what became of every field is told.";
+
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+  trainmaster convert values.yaml                what became of it on standard error, our own job file on standard output
+  trainmaster convert values.yaml -o job.yaml --strict";
 
 const LOGS_EXAMPLES: &str = "\
 Examples:
@@ -82,12 +98,15 @@ pub struct Cli {
 pub enum Verb {
     /// Start the server
     Up(up::UpArgs),
-    /// Run a command as a job and follow it
+    /// Run a command as a job and follow it; or submit a job file
     #[command(after_help = RUN_EXAMPLES)]
     Run(run::RunArgs),
     /// Submit a job file
     #[command(after_help = SUBMIT_EXAMPLES)]
     Submit(submit::SubmitArgs),
+    /// Write another system's job file as one of our own
+    #[command(after_help = CONVERT_EXAMPLES)]
+    Convert(convert::ConvertArgs),
     /// List jobs, newest first
     #[command(visible_alias = "ls")]
     List(list::ListArgs),
@@ -120,6 +139,20 @@ pub enum Verb {
     Completions(completions::CompletionsArgs),
 }
 
+/// Reads the command line. `run job.yaml` is `submit job.yaml`, whatever stands around it.
+pub fn parse(words: Vec<OsString>) -> Cli {
+    let cli = Cli::parse_from(&words);
+    let is_file = matches!(&cli.verb, Verb::Run(args) if args.is_job_file());
+    if is_file && !words.iter().any(|word| word == "--") { Cli::parse_from(as_submit(words)) } else { cli }
+}
+
+fn as_submit(mut words: Vec<OsString>) -> Vec<OsString> {
+    if let Some(verb) = words.iter_mut().skip(1).find(|word| *word == "run") {
+        *verb = "submit".into();
+    }
+    words
+}
+
 /// Does what was asked and answers how that went.
 pub fn main(cli: Cli) -> ExitCode {
     let context = Context::new(cli.server, Surroundings::read());
@@ -133,6 +166,7 @@ pub fn main(cli: Cli) -> ExitCode {
 fn perform(context: &Context, verb: Verb) -> Result<Exit, Failure> {
     match verb {
         Verb::Up(args) => up::up(context, &args),
+        Verb::Convert(args) => convert::convert(context, &args),
         Verb::Schema => schema::schema(),
         Verb::Completions(args) => completions::completions(&args),
         Verb::Run(args) => ask(run::run(context, &args)),

@@ -1,9 +1,14 @@
 //! `trainmaster rerun JOB`: the next version of a job, from the spec the server kept.
 
+use model::{spec::JobSpec, wire::JobDetail};
+use serde_json::Value;
+
 use super::{
     context::{Context, job_path},
     failure::{Exit, Failure},
+    grid::{self, GridArgs},
     job_file::change,
+    params::{ParamArgs, with_params},
     set::Setting,
     submission::{Parcel, submit},
     submit::{After, finish},
@@ -17,17 +22,34 @@ pub struct RerunArgs {
     /// Change a value of the spec, such as roles.worker.tasks=4; may be given again
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Setting>,
+    #[command(flatten)]
+    pub params: ParamArgs,
+    #[command(flatten)]
+    pub grid: GridArgs,
     /// Show the logs until the job is over, and exit with its outcome
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "grid")]
     pub follow: bool,
 }
 
 pub async fn rerun(context: &Context, args: &RerunArgs) -> Result<Exit, Failure> {
-    let mut spec: serde_json::Value = context.get(&job_path(&args.job, "/spec")).await?;
+    let JobDetail { summary, mut spec, .. } = context.get(&job_path(&args.job, "")).await?;
     change(&mut spec, &args.set)?;
-    let submitted = submit(context, &Parcel::json(&spec)?).await?;
+    if !args.grid.is_empty() || !args.params.is_empty() {
+        let changed = with_params(read(spec)?, &args.params)?;
+        if !args.grid.is_empty() {
+            return grid::submit(context, &changed, &args.grid, Some(summary.id)).await;
+        }
+        spec = serde_json::to_value(&changed).map_err(|error| Failure::usage(error.to_string()))?;
+    }
+    // The server shows no secret, so it has to put its own back in.
+    let parcel = Parcel { from: Some(summary.id), ..Parcel::json(&spec)? };
+    let submitted = submit(context, &parcel).await?;
     let after = if args.follow { After::Follow { tasks: task_count(&spec), apart: false } } else { After::Leave };
     finish(context, submitted, after).await
+}
+
+fn read(spec: Value) -> Result<JobSpec, Failure> {
+    model::spec::read(&spec.to_string()).map_err(|problems| Failure::bad_file("the changed spec", problems))
 }
 
 fn task_count(spec: &serde_json::Value) -> u32 {

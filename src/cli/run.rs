@@ -1,18 +1,19 @@
-//! `trainmaster run -- python3 train.py`: a job without a job file.
+//! `trainmaster run -- python3 train.py`: a job without a job file. With one, it is `submit`.
 
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
-use model::{
-    ids::JobName,
-    spec::{Accelerators, Command, JobSpec, PortCount, Ports, Retries, RoleSpec, Size},
-};
+use model::spec::{Accelerators, Command, JobSpec, PortCount, Ports, Retries, RoleSpec, Size};
 
 use super::{
     context::Context,
     failure::{Exit, Failure},
+    grid::GridArgs,
+    job_file::fitting_name,
+    params::ParamArgs,
+    set::Setting,
     submission::{Parcel, submit},
     submit::{After, finish},
 };
@@ -69,17 +70,37 @@ pub struct RunArgs {
     /// Submit, print the job and leave
     #[arg(long, short)]
     pub detach: bool,
-    /// The program and its arguments
+    /// Change a value of a job file, as `submit` does
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<Setting>,
+    #[command(flatten)]
+    pub params: ParamArgs,
+    #[command(flatten)]
+    pub grid: GridArgs,
+    /// The program and its arguments; or a job file, which is then submitted
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub command: Vec<String>,
 }
 
 pub async fn run(context: &Context, args: &RunArgs) -> Result<Exit, Failure> {
+    if !(args.set.is_empty() && args.params.is_empty() && args.grid.is_empty()) {
+        let hint = "write `trainmaster run job.yaml --grid …`; a file that is to be run as a program goes behind `--`";
+        return Err(Failure::usage("--set, -p and --grid change a job file, and this is a command").hint(hint));
+    }
     let caller = Caller::read(context.find()?.on_this_machine)?;
     let spec = build(args, &caller)?;
     let submitted = submit(context, &Parcel::json(&spec)?).await.map_err(in_flags)?;
     let after = if args.detach { After::Leave } else { After::Follow { tasks: args.tasks.unwrap_or(1), apart: true } };
     finish(context, submitted, after).await
+}
+
+impl RunArgs {
+    /// Whether the command is a job file that is there, and no program.
+    pub fn is_job_file(&self) -> bool {
+        let Some(first) = self.command.first().map(Path::new) else { return false };
+        let ending = first.extension().and_then(|ending| ending.to_str());
+        matches!(ending, Some("yaml" | "yml" | "json")) && first.is_file()
+    }
 }
 
 /// Where the command was typed, as far as it matters to the job.
@@ -135,10 +156,7 @@ fn name_of(command: &[String]) -> String {
     let stem = |word: &String| Path::new(word).file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let script = command.iter().skip(1).find(|word| !word.starts_with('-')).filter(|word| looks_like_a_script(word));
     let words: Vec<String> = command.first().into_iter().chain(script).map(stem).collect();
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "-._~".contains(c);
-    let name: String = words.join("-").chars().map(|c| if allowed(c) { c } else { '-' }).take(48).collect();
-    let name = name.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    JobName::parse(name).map_or_else(|_| "job".to_owned(), |name| name.to_string())
+    fitting_name(&words.join("-"))
 }
 
 /// A file with an ending, not a line of shell or a number.
@@ -185,7 +203,7 @@ fn ports(given: &[String]) -> Result<Option<Ports>, Failure> {
     Ok((!counts.is_empty()).then_some(Ports::Counts(counts)))
 }
 
-fn directory(dir: &Path, flag: &str) -> Result<String, Failure> {
+pub fn directory(dir: &Path, flag: &str) -> Result<String, Failure> {
     let whole = dir.canonicalize().map_err(|error| Failure::usage(format!("{flag} {}: {error}", dir.display())))?;
     if !whole.is_dir() {
         return Err(Failure::usage(format!("{flag} {}: this is not a directory", dir.display())));

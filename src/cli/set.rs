@@ -1,5 +1,6 @@
 //! `--set roles.worker.tasks=4`: one value of a spec, changed by its path.
 
+use model::spec::Param;
 use serde_json::{Map, Value};
 
 use super::failure::Failure;
@@ -17,7 +18,11 @@ impl std::str::FromStr for Setting {
     fn from_str(text: &str) -> Result<Self, String> {
         let (path, value) = text.split_once('=').ok_or("write it as key=value, such as roles.worker.tasks=4")?;
         let path = parse_path(path)?;
-        let value = if is_text(&path) { text_or_list(value) } else { scalar(value) };
+        let value = match is_text(&path) {
+            true => text_or_list(value),
+            false if is_param(&path) => param(value),
+            false => scalar(value),
+        };
         Ok(Self { path, value })
     }
 }
@@ -65,11 +70,20 @@ fn is_text(path: &[String]) -> bool {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     matches!(
         path.as_slice(),
-        ["name" | "description" | "max_duration" | "stop_grace" | "code" | "input" | "tags"]
-            | ["env" | "tags", _]
-            | ["roles", _, "command"]
+        ["name" | "description" | "max_duration" | "stop_grace" | "keep_failed" | "framework" | "image" | "code" | "input" | "tags"]
+            | ["env" | "secrets" | "tags", _]
+            | ["roles", _, "command" | "image"]
             | ["roles", _, "env" | "command", _]
     )
+}
+
+fn is_param(path: &[String]) -> bool {
+    path.len() == 2 && path[0] == "params"
+}
+
+/// With the type a job file gives it; `null` removes it.
+fn param(text: &str) -> Value {
+    if text == "null" { Value::Null } else { serde_json::to_value(Param::typed(text)).unwrap_or_else(|_| text.into()) }
 }
 
 /// A list stays a list; everything else is taken as it was typed.
@@ -150,6 +164,13 @@ mod tests {
         assert_eq!(spec["roles"]["worker"]["env"]["LR"], json!("1e-3"));
         assert_eq!(spec["roles"]["worker"]["command"], json!(["python3", "train.py", "0.20"]));
         assert_eq!(spec["tags"], json!(["a", "true"]));
+    }
+
+    #[test]
+    fn a_parameter_has_the_type_it_has_in_a_file() {
+        let spec = set(&["params.lr=.5", "params.steps=10", "params.on=true", "params.name=adam", "params.gone=null"]).unwrap();
+        assert_eq!(spec["params"], json!({"lr": 0.5, "steps": 10, "on": true, "name": "adam"}));
+        assert_eq!(set(&["secrets.pin=0042"]).unwrap()["secrets"]["pin"], json!("0042"));
     }
 
     #[test]

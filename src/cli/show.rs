@@ -4,6 +4,7 @@ use model::wire::{JobDetail, RunView};
 
 use super::{
     context::{Context, job_path},
+    environment,
     failure::{Exit, Failure},
     output,
     people::{label, moment, now_ms, run_reason, took},
@@ -17,9 +18,15 @@ pub struct ShowArgs {
     /// Its name for the newest version, or name@version, or its id
     #[arg(value_parser = super::people::parse_job)]
     pub job: String,
+    /// Print what this task gets in its environment instead, such as worker-0
+    #[arg(long, value_name = "TASK")]
+    pub env: Option<model::ids::TaskName>,
 }
 
 pub async fn show(context: &Context, args: &ShowArgs) -> Result<Exit, Failure> {
+    if let Some(task) = &args.env {
+        return environment::show(context, &args.job, &task.to_string()).await;
+    }
     let path = job_path(&args.job, "");
     if context.json {
         output::json(&context.get::<serde_json::Value>(&path).await?)?;
@@ -62,6 +69,8 @@ fn facts(job: &JobDetail, now_ms: u64) -> Vec<(&'static str, String)> {
     facts.extend(summary.started_at_ms.map(|at| ("started", moment(at))));
     facts.extend(summary.ended_at_ms.map(|at| ("ended", moment(at))));
     facts.push(("duration", took(summary.started_at_ms, summary.ended_at_ms, now_ms)));
+    let params: Vec<String> = summary.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    facts.extend((!params.is_empty()).then(|| ("params", params.join(" "))));
     facts.extend((!summary.tags.is_empty()).then(|| ("tags", summary.tags.join(", "))));
     facts.extend((!summary.description.is_empty()).then(|| ("description", summary.description.clone())));
     facts
@@ -133,6 +142,7 @@ mod tests {
         let mut second = run("worker-0", 2, None);
         second.missing = vec!["no memory limit: cgroups cannot be written".into()];
         let mut job = fake::job("digits", JobState::Running);
+        job.params = [("lr".to_string(), model::spec::Param::Number(0.1)), ("batch".to_string(), model::spec::Param::Whole(16))].into();
         (job.attempt, job.tags, job.description) = (2, vec!["example".into()], "Handwritten\ndigits".into());
         let allowed = Action { refused: None };
         let detail = JobDetail {
@@ -153,6 +163,7 @@ mod tests {
         attempt      2
         priority     0
         duration     1m
+        params       lr=0.1 batch=16
         tags         example
         description  Handwritten digits
 

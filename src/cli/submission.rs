@@ -1,10 +1,10 @@
 //! Sending a spec to the server so that it arrives exactly once.
 
 use bytes::Bytes;
-use model::wire::Submitted;
+use model::wire::{Planned, Submitted};
 
 use super::{
-    context::{Context, read_answer},
+    context::{Context, query, read_answer},
     failure::Failure,
 };
 use crate::client::Call;
@@ -14,12 +14,14 @@ use crate::client::Call;
 pub struct Parcel {
     pub text: Bytes,
     pub content_type: &'static str,
+    /// The job whose secrets take the place of those that are hidden in the text.
+    pub from: Option<String>,
 }
 
 impl Parcel {
     pub fn json(spec: &impl serde::Serialize) -> Result<Self, Failure> {
         let text = serde_json::to_vec(spec).map_err(|error| Failure::usage(format!("the spec cannot be sent: {error}")))?;
-        Ok(Self { text: text.into(), content_type: "application/json" })
+        Ok(Self { text: text.into(), content_type: "application/json", from: None })
     }
 
     fn call<'a>(&self, path: &'a str) -> Call<'a> {
@@ -33,12 +35,13 @@ impl Parcel {
 /// or not, the server makes one job of it.
 pub async fn submit(context: &Context, parcel: &Parcel) -> Result<Submitted, Failure> {
     let key = uuid::Uuid::now_v7().simple().to_string();
-    let answer = context.insist(|| parcel.call("/api/v1/jobs").header("idempotency-key", key.clone())).await?;
+    let path = format!("/api/v1/jobs{}", query(&[("from", parcel.from.clone())]));
+    let answer = context.insist(|| parcel.call(&path).header("idempotency-key", key.clone())).await?;
     read_answer(&answer)
 }
 
 /// What would be run, without running it.
-pub async fn plan(context: &Context, parcel: &Parcel) -> Result<serde_json::Value, Failure> {
+pub async fn plan(context: &Context, parcel: &Parcel) -> Result<Planned, Failure> {
     context.ask(parcel.call("/api/v1/jobs?dry_run=true")).await
 }
 
@@ -51,7 +54,7 @@ mod tests {
 
     async fn submitted(turns: Vec<Turn>) -> (Fake, Result<Submitted, Failure>) {
         let fake = Fake::new(turns).await;
-        let parcel = Parcel { text: "name: a".into(), content_type: "application/yaml" };
+        let parcel = Parcel { text: "name: a".into(), content_type: "application/yaml", from: None };
         let answer = submit(&fake.context, &parcel).await;
         (fake, answer)
     }

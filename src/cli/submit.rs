@@ -1,49 +1,99 @@
 //! `trainmaster submit FILE`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use model::{plan::Plan, wire::Submitted};
-use serde_json::Value;
+use model::wire::{About, Submitted};
 
 use super::{
-    context::{Context, read_answer},
+    context::Context,
+    dry_run::dry_run,
     failure::{Exit, Failure},
     follow::Wish,
-    job_file::JobFile,
+    grid::{self, GridArgs},
+    job_file::{Changes, JobFile, Ready},
     output,
+    params::ParamArgs,
     printer::Manner,
+    report::{ReportArgs, tell},
     set::Setting,
-    submission::{plan, submit as send},
-    table::Table,
+    submission::submit as send,
+    terminal::plain,
     watch::{Only, Screen, Told, exit_of, say_end, watch},
 };
 
 #[derive(Clone, Debug, clap::Args)]
 pub struct SubmitArgs {
-    /// The job file, YAML or JSON; `-` reads it from standard input
+    /// The job file, YAML or JSON, of our own or of another system; `-` reads it from standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Say what would run, and run nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// With --dry-run: say of every task what it would be made of
+    #[arg(long, requires = "dry_run")]
+    pub debug: bool,
     /// Show the logs until the job is over, and exit with its outcome
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with_all = ["dry_run", "grid"])]
     pub follow: bool,
+    /// The job's name, whatever the file says
+    #[arg(long)]
+    pub name: Option<String>,
+    /// The directory the tasks see at /code and begin in, whatever the file says
+    #[arg(long, value_name = "DIR")]
+    pub code: Option<PathBuf>,
     /// Change a value of the file, such as roles.worker.tasks=4; may be given again
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Setting>,
+    #[command(flatten)]
+    pub params: ParamArgs,
+    #[command(flatten)]
+    pub grid: GridArgs,
+    #[command(flatten)]
+    pub report: ReportArgs,
+}
+
+impl SubmitArgs {
+    fn changes(&self) -> Result<Changes, Failure> {
+        let code = self.code.as_deref().map(directory).transpose()?;
+        Ok(Changes { name: self.name.clone(), code, set: self.set.clone(), params: self.params.clone() })
+    }
+}
+
+fn directory(dir: &Path) -> Result<String, Failure> {
+    super::run::directory(dir, "--code")
 }
 
 pub async fn submit(context: &Context, args: &SubmitArgs) -> Result<Exit, Failure> {
     let file = JobFile::read(&args.file)?;
-    let ready = file.ready(&args.set)?;
+    let changes = args.changes()?;
+    let user = user_for(context, &file).await?;
+    let ready = file.ready(&changes, user)?;
+    tell(&file.name, &ready.report, args.report, context.json)?;
+    let placed = |failure| file.place(failure, &ready.report, &changes);
     if args.dry_run {
-        let planned = plan(context, &ready.parcel).await.map_err(|failure| file.place(failure, &args.set))?;
-        return show_plan(context, &planned);
+        return dry_run(context, &ready, &args.grid, args.debug).await.map_err(placed);
     }
-    let submitted = send(context, &ready.parcel).await.map_err(|failure| file.place(failure, &args.set))?;
-    let after = if args.follow { After::Follow { tasks: ready.tasks, apart: false } } else { After::Leave };
-    finish(context, submitted, after).await
+    if !args.grid.is_empty() {
+        return grid::submit(context, &ready.spec, &args.grid, None).await.map_err(placed);
+    }
+    let submitted = send(context, &ready.parcel).await.map_err(placed)?;
+    let after = if args.follow { After::Follow { tasks: ready.tasks(), apart: false } } else { After::Leave };
+    finish(context, with_report(submitted, ready), after).await
+}
+
+/// Files of other systems speak of who submits them; ours do not.
+async fn user_for(context: &Context, file: &JobFile) -> Result<Option<String>, Failure> {
+    if file.is_ours() {
+        return Ok(None);
+    }
+    let about: About = context.get("/api/v1/about").await?;
+    Ok(Some(about.user))
+}
+
+/// The server was sent a file of our own, so it has no report to give.
+fn with_report(submitted: Submitted, ready: Ready) -> Submitted {
+    let report = (!ready.report.dialect.is_empty()).then_some(ready.report);
+    Submitted { report, ..submitted }
 }
 
 /// What follows a submission.
@@ -55,6 +105,9 @@ pub enum After {
 /// Says what was submitted, or shows it until it is over.
 pub async fn finish(context: &Context, submitted: Submitted, after: After) -> Result<Exit, Failure> {
     let label = format!("{}@{}", submitted.name, submitted.version);
+    if !context.json {
+        submitted.notes.iter().for_each(|note| output::note(&format!("note: {}", plain(note))));
+    }
     let (tasks, apart) = match after {
         After::Leave if context.json => return Ok(output::json(&submitted).map(|()| Exit::Done)?),
         After::Leave => return Ok(output::line(&label).map(|()| Exit::Done)?),
@@ -89,48 +142,9 @@ fn goes_on(failure: Failure, label: &str) -> Result<Exit, Failure> {
     }
 }
 
-fn show_plan(context: &Context, planned: &Value) -> Result<Exit, Failure> {
-    if context.json {
-        output::json(planned)?;
-        return Ok(Exit::Done);
-    }
-    let plan: Plan = read_answer(planned.to_string().as_bytes())?;
-    output::text(&plan_text(&plan, output::width()))?;
-    Ok(Exit::Done)
-}
-
-fn plan_text(plan: &Plan, width: Option<usize>) -> String {
-    let mut table = Table::new(["ROLE", "TASKS", "EACH", "PORTS", "COMMAND"]);
-    for role in &plan.roles {
-        let ports: Vec<String> = role.ports.iter().map(|(label, plan)| format!("{label}×{plan}")).collect();
-        let ports = if ports.is_empty() { "-".into() } else { ports.join(" ") };
-        table.row([
-            role.name.as_str().into(),
-            role.tasks.to_string().into(),
-            role.resources.to_string().into(),
-            ports.into(),
-            role.command.join(" ").into(),
-        ]);
-    }
-    let head = format!("{}: {} tasks, priority {}, {} retries\n", plan.name, plan.task_count(), plan.priority, plan.retries);
-    head + &table.render(width, "COMMAND")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_plan_is_told_role_by_role() {
-        let text = "name: digits\nretries: 2\nroles:\n  ps: {command: serve}\n  worker: {tasks: 2, cpus: 0.5, memory: 1GiB, ports: [grpc], command: [python3, train.py]}\n";
-        let (_, plan) = model::plan::from_text(text, &model::plan::HouseRules::default()).unwrap();
-        insta::assert_snapshot!(anstream::adapter::strip_str(&plan_text(&plan, None)).to_string(), @"
-        digits: 3 tasks, priority 0, 2 retries
-        ROLE    TASKS  EACH           PORTS   COMMAND
-        ps      1      1 CPU, 1GiB    -       /bin/sh -c serve
-        worker  2      0.5 CPU, 1GiB  grpc×1  python3 train.py
-        ");
-    }
 
     #[test]
     fn whoever_loses_sight_of_a_job_learns_that_it_goes_on() {

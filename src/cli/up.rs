@@ -118,6 +118,7 @@ fn configure(args: &UpArgs, file: ConfigFile, data: PathBuf, machine: Machine) -
         allow_hosts: file.allow_hosts.into_iter().chain(args.allow_host.iter().cloned()).collect(),
         nodes,
         devices,
+        python: file.python,
     }
 }
 

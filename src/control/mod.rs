@@ -30,8 +30,8 @@ mod tests;
 
 pub use board::Board;
 pub use placing::held;
-pub use queue::{beside, queue};
-pub use running::order;
+pub use queue::{beside, placed, queue};
+pub use running::{environment, order};
 pub use settling::take_report;
 
 /// How often everything is looked at, whether or not someone nudged.

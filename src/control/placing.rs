@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use model::{
     ids::{JobId, NodeName, RunKey, TaskName},
     job::{JobEvent, JobState, next},
+    rendezvous,
     schedule::{Assignment, Held, Waiting, What, place},
 };
 
@@ -181,17 +182,16 @@ async fn start(control: &Control, id: JobId, assignments: Vec<Assignment>, taken
 async fn new_run(control: &Control, (job, before): (&Job, &[Run]), assignment: Assignment, taken: &mut Taken) -> Result<NewRun, String> {
     let node_name = &assignment.node;
     let devices = taken.give_devices(control, &assignment).ok_or_else(|| format!("waits for devices on {node_name}"))?;
-    let role = job.plan.role(&assignment.role).ok_or_else(|| format!("has no role {}", assignment.role))?;
+    let task = TaskName { role: assignment.role, index: assignment.index };
     let mut ports = BTreeMap::new();
-    for (label, wanted) in &role.ports {
-        let free = control.engine.free_ports(node_name, *wanted, &taken.ports).await;
+    for (label, wanted) in rendezvous::ports(&job.plan, &task) {
+        let free = control.engine.free_ports(node_name, wanted, &taken.ports).await;
         let free = free.map_err(|error| format!("waits for ports on {node_name}: {error}"))?;
         taken.ports.extend(&free);
-        ports.insert(label.clone(), free);
+        ports.insert(label, free);
     }
     let nodes = control.board.nodes();
     let node = nodes.iter().find(|node| node.name == *node_name).ok_or_else(|| format!("{node_name} is gone"))?;
-    let task = TaskName { role: assignment.role, index: assignment.index };
     Ok(NewRun {
         run: RunKey { job: job.id, attempt: next_attempt(job, before, &task), task },
         job_attempt: job.attempt,

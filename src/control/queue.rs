@@ -86,8 +86,13 @@ pub fn next_attempt(job: &Job, before: &[Run], task: &TaskName) -> u32 {
 pub fn beside(sql: &Sql<'_>, job: &Job, run: &RunKey) -> Result<Vec<Run>, StoreError> {
     let Some(own) = runs::get(sql, run)? else { return Ok(Vec::new()) };
     let mut all = runs::of_attempt(sql, run.job, own.job_attempt)?;
-    if !job.plan.gang {
-        all.retain(|it| !it.state.is_over() || it.run == *run);
-    }
+    all.retain(|it| job.plan.gang || !it.state.is_over() || it.run == *run);
+    Ok(all)
+}
+
+/// The runs of a job's newest attempt that a person would ask about: one for each task that has a place.
+pub fn placed(sql: &Sql<'_>, job: &Job) -> Result<Vec<Run>, StoreError> {
+    let mut all = runs::of_attempt(sql, job.id, job.attempt)?;
+    all.retain(|it| job.plan.gang || !it.state.is_over());
     Ok(all)
 }

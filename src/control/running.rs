@@ -6,11 +6,11 @@ use std::{
 };
 
 use model::{
-    ids::{JobId, RunKey},
+    ids::{JobId, RunKey, TaskName},
     job::{JobEvent, JobState, next},
     order::{Limits, Report, RunOrder},
     reconcile::{Action, Wanted, decide},
-    rendezvous::{self, Place},
+    rendezvous::{Gang, Peers, Place, Rendezvous},
     task::{Cause, Ending, Whose},
     template,
 };
@@ -164,21 +164,29 @@ async fn start_again(control: &Control, run: RunKey) -> anyhow::Result<()> {
     };
     let Some((job, gang, run)) = control.store.read(read).await? else { return Ok(()) };
     if let Some(own) = gang.iter().find(|it| it.run == run) {
-        start_one(control, &job, &gang, own).await;
+        let places = places(&gang);
+        start_one(control, &job, &Rendezvous::new(gang_of(&job, own.run.attempt, &places)), own).await;
     }
     Ok(())
 }
 
-/// Starts those of the runs that were just placed.
+/// Starts those of the runs that were just placed. In a gang they have all the same to be told of each other.
 pub async fn start_all(control: &Control, job: &Job, gang: &[Run], placed: &BTreeSet<RunKey>) {
+    let places = places(gang);
+    let told_in = |attempt| Rendezvous::new(gang_of(job, attempt, &places));
+    let together = told_in(job.attempt);
     for run in gang.iter().filter(|run| placed.contains(&run.run)) {
-        start_one(control, job, gang, run).await;
+        if run.run.attempt == job.attempt {
+            start_one(control, job, &together, run).await;
+        } else {
+            start_one(control, job, &told_in(run.run.attempt), run).await;
+        }
     }
 }
 
 /// An engine that is away is asked again on the next sweep; one that says never has the last word.
-async fn start_one(control: &Control, job: &Job, gang: &[Run], run: &Run) {
-    let Some(order) = order(job, gang, run) else { return };
+async fn start_one(control: &Control, job: &Job, rendezvous: &Rendezvous<'_>, run: &Run) {
+    let Some(order) = order_in(job, rendezvous, run) else { return };
     let token = control.run_key.token(&run.run);
     let start = Start { order: &order, token: &token, server_url: &control.server_url };
     match control.engine.start(start).await {
@@ -196,19 +204,22 @@ async fn start_one(control: &Control, job: &Job, gang: &[Run], run: &Run) {
 
 /// Everything one supervisor needs, from the plan and the places of the whole gang.
 pub fn order(job: &Job, gang: &[Run], run: &Run) -> Option<RunOrder> {
+    order_in(job, &Rendezvous::new(gang_of(job, run.run.attempt, &places(gang))), run)
+}
+
+fn order_in(job: &Job, rendezvous: &Rendezvous<'_>, run: &Run) -> Option<RunOrder> {
     let role = job.plan.role(&run.run.task.role)?;
-    let mut places: Vec<Place> = gang.iter().map(place_of).collect();
-    places.sort_by(|a, b| (&a.role, a.index).cmp(&(&b.role, b.index)));
-    let mut env = rendezvous::devices(&run.devices);
-    env.extend(role.env.clone());
-    env.extend(rendezvous::own(&job.name, job.version, &run.run, &places));
+    let peers = rendezvous.of(&run.run.task)?;
     Some(RunOrder {
         run: run.run.clone(),
         node: run.node.clone(),
         command: role.command.iter().map(|word| template::with_secrets(word, |name| job.plan.secrets.get(name).cloned())).collect(),
-        env,
+        env: peers.env,
+        paths: peers.paths,
+        files: peers.files,
         code: job.plan.code.clone(),
         input: job.plan.input.clone(),
+        environment: job.plan.framework.as_ref().map(|it| it.environment(!run.devices.is_empty())),
         limits: Limits {
             cpus_milli: run.amount.cpus_milli,
             memory_bytes: run.amount.memory_bytes,
@@ -222,6 +233,22 @@ pub fn order(job: &Job, gang: &[Run], run: &Run) -> Option<RunOrder> {
     })
 }
 
+/// What one task is told of its peers; words stand for what has no place yet. Secrets are masked.
+pub fn environment(job: &Job, gang: &[Run], task: &TaskName) -> Option<Peers> {
+    let places = places(gang);
+    let attempt = gang.iter().find(|run| run.run.task == *task).map_or(job.attempt, |run| run.run.attempt);
+    Some(Rendezvous::imagined(gang_of(job, attempt, &places)).of(task)?.without(job.plan.secrets.values()))
+}
+
+fn gang_of<'a>(job: &'a Job, attempt: u32, places: &'a [Place]) -> Gang<'a> {
+    Gang { owner: &job.owner, job: job.id, name: &job.name, version: job.version, attempt, plan: &job.plan, places }
+}
+
+fn places(gang: &[Run]) -> Vec<Place> {
+    gang.iter().map(place_of).collect()
+}
+
 fn place_of(run: &Run) -> Place {
-    Place { role: run.run.task.role.clone(), index: run.run.task.index, address: run.address.clone(), ports: run.ports.clone() }
+    let TaskName { role, index } = run.run.task.clone();
+    Place { role, index, address: run.address.clone(), ports: run.ports.clone(), devices: run.devices.clone() }
 }

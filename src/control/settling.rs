@@ -33,6 +33,7 @@ pub async fn turn(control: &Control) -> anyhow::Result<()> {
 pub fn take_report(sql: &Sql<'_>, run: &RunKey, report: &Report) -> Result<(Written, Option<JobState>), StoreError> {
     let job = readable(sql, run.job)?.filter(|job| !job.state.is_over() && job.state != JobState::Queued);
     let written = match report {
+        Report::Preparing { what } => jobs::set_starting_reason(sql, run, what)?,
         Report::Started { at_ms, pid, missing } => runs::started(sql, run, *at_ms, *pid, missing)?,
         Report::Kept { kept } => keep(sql, run, kept, job.as_ref())?,
         Report::Ended { ending } => end(sql, run, ending, job.as_ref())?,

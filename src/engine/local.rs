@@ -2,7 +2,7 @@
 //! alone: what is known about it is read from its directory, where it also survives the server.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     ops::RangeInclusive,
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicUsize},
@@ -24,6 +24,7 @@ mod doctor;
 mod inventory;
 mod look;
 mod ports;
+mod python;
 mod room;
 mod start;
 mod stop;
@@ -39,6 +40,8 @@ pub struct Local {
     pub exe: PathBuf,
     pub nodes: Vec<Node>,
     pub ports: RangeInclusive<u16>,
+    /// What supervisors find in their environment about Python packages.
+    pub python: BTreeMap<String, String>,
 }
 
 impl Local {
@@ -51,7 +54,9 @@ impl Local {
             private_dir(&dir).with_context(|| format!("making {}", dir.display()))?;
         }
         let data = std::fs::canonicalize(&config.data).with_context(|| format!("finding {}", config.data.display()))?;
-        Ok(Self { data, exe, nodes, ports: Self::PORTS_DEFAULT })
+        let texts = std::env::vars_os().filter_map(|(name, value)| name.into_string().ok().zip(value.into_string().ok()));
+        let python = python::variables(&config.python, texts);
+        Ok(Self { data, exe, nodes, ports: Self::PORTS_DEFAULT, python })
     }
 }
 

@@ -1,7 +1,7 @@
 //! Jobs: submitted once, moved under guard, read in many ways.
 
 use model::{
-    ids::{JobId, JobName},
+    ids::{JobId, JobName, RunKey},
     job::JobState,
     plan::Plan,
     retry::{self, PAUSE_MS_MAX, Used},
@@ -184,6 +184,15 @@ pub fn remark(sql: &Sql<'_>, seen: (JobId, JobState, u32), reason: &str) -> Resu
     let changed = sql.execute(
         "UPDATE job SET reason = $4 WHERE id = $1 AND state = $2 AND attempt = $3",
         &[id.into(), state.text().into(), attempt.into(), reason.into()],
+    )?;
+    Ok(Written::from_rows(changed))
+}
+
+/// Says what keeps a job from running while one of its runs is being prepared.
+pub fn set_starting_reason(sql: &Sql<'_>, run: &RunKey, reason: &str) -> Result<Written, StoreError> {
+    let changed = sql.execute(
+        "UPDATE job SET reason = $3 WHERE id = $1 AND state = 'starting' AND attempt = $2",
+        &[run.job.into(), run.attempt.into(), reason.into()],
     )?;
     Ok(Written::from_rows(changed))
 }

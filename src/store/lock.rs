@@ -27,7 +27,7 @@ impl Drop for OwnerLock {
 
 /// A server that was killed while it started a process leaves that one with the lock until it has become its
 /// own program. That is a matter of a moment, and no reason to refuse.
-const LAST_BREATH: Duration = Duration::from_secs(2);
+const LAST_BREATH: Duration = Duration::from_secs(10);
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 
 impl OwnerLock {
@@ -115,7 +115,7 @@ mod tests {
         std::thread::scope(|scope| {
             let opening = scope.spawn(|| Store::open(place.directory.path()).map(drop));
             // Long enough for a try that does not wait to have failed.
-            let deadline = std::time::Instant::now() + super::LAST_BREATH / 10;
+            let deadline = std::time::Instant::now() + super::LAST_BREATH / 50;
             while std::time::Instant::now() < deadline {
                 assert!(!opening.is_finished(), "it was refused at once");
                 std::thread::yield_now();

@@ -9,7 +9,8 @@ use crate::crash;
 
 /// Every step ever made; a step that was released is never edited. The number of steps done stands in
 /// the database as its `user_version`.
-pub(super) const STEPS: &[&str] = &[include_str!("migrations/0001_first.sql")];
+pub(super) const STEPS: &[&str] =
+    &[include_str!("migrations/0001_first.sql"), include_str!("migrations/0002_params.sql"), include_str!("migrations/0003_attempts.sql")];
 
 /// Does the steps that are missing. Each is one transaction together with its number, so a crash
 /// between two of them is taken up where it stopped.
@@ -48,7 +49,12 @@ mod tests {
     use super::*;
     use crate::store::{jobs, testing::*};
 
-    const TWO_MORE: [&str; 3] = [STEPS[0], "CREATE TABLE second (x TEXT)", "CREATE TABLE third (x TEXT)"];
+    const KNOWN: u32 = STEPS.len() as u32;
+
+    /// Every step there is, and two for the tests alone.
+    fn two_more() -> Vec<&'static str> {
+        [STEPS, &["CREATE TABLE second (x TEXT)", "CREATE TABLE third (x TEXT)"]].concat()
+    }
 
     fn tables(connection: &Connection) -> Vec<String> {
         let question = "SELECT name FROM sqlite_master WHERE type = 'table' AND name IN ('job', 'second', 'third') ORDER BY name";
@@ -64,16 +70,16 @@ mod tests {
         store.write(|sql| jobs::submit(sql, &new_job(1, "digits"))).await.unwrap();
         drop(store);
         let connection = place.by_hand();
-        let copy = keep_a_copy(&connection, &place.file(), &TWO_MORE).unwrap().unwrap();
-        migrate(&connection, &TWO_MORE).unwrap();
-        assert_eq!((tables(&connection), version(&connection).unwrap()), (vec!["job".into(), "second".into(), "third".into()], 3));
+        let copy = keep_a_copy(&connection, &place.file(), &two_more()).unwrap().unwrap();
+        migrate(&connection, &two_more()).unwrap();
+        assert_eq!((tables(&connection), version(&connection).unwrap()), (vec!["job".into(), "second".into(), "third".into()], KNOWN + 2));
 
-        assert_eq!(copy.file_name().unwrap(), "store.db.before-2");
+        assert_eq!(copy.file_name().unwrap(), format!("store.db.before-{}", KNOWN + 1).as_str());
         let copy = Connection::open(copy).unwrap();
-        assert_eq!((tables(&copy), version(&copy).unwrap()), (vec!["job".into()], 1));
+        assert_eq!((tables(&copy), version(&copy).unwrap()), (vec!["job".into()], KNOWN));
         let jobs: i64 = copy.query_row("SELECT COUNT(*) FROM job", [], |row| row.get(0)).unwrap();
         assert_eq!(jobs, 1);
-        assert_eq!(keep_a_copy(&connection, &place.file(), &TWO_MORE).unwrap(), None, "nothing to do, nothing to keep");
+        assert_eq!(keep_a_copy(&connection, &place.file(), &two_more()).unwrap(), None, "nothing to do, nothing to keep");
     }
 
     #[test]
@@ -81,28 +87,45 @@ mod tests {
         let place = Place::new();
         drop(place.open());
         let connection = place.by_hand();
-        let with_mistake = [TWO_MORE[0], TWO_MORE[1], "CREATE TABLE third (x TEXT); CREATE TABLE job (x TEXT)"];
+        let mut with_mistake = two_more();
+        *with_mistake.last_mut().unwrap() = "CREATE TABLE third (x TEXT); CREATE TABLE job (x TEXT)";
         assert!(migrate(&connection, &with_mistake).is_err());
-        assert_eq!((tables(&connection), version(&connection).unwrap()), (vec!["job".into(), "second".into()], 2));
-        let copy = keep_a_copy(&connection, &place.file(), &TWO_MORE).unwrap().unwrap();
-        assert_eq!(copy.file_name().unwrap(), "store.db.before-3", "the copy from before the second step is not overwritten");
-        migrate(&connection, &TWO_MORE).unwrap();
-        assert_eq!((tables(&connection).len(), version(&connection).unwrap()), (3, 3));
+        assert_eq!((tables(&connection), version(&connection).unwrap()), (vec!["job".into(), "second".into()], KNOWN + 1));
+        let copy = keep_a_copy(&connection, &place.file(), &two_more()).unwrap().unwrap();
+        let later = format!("store.db.before-{}", KNOWN + 2);
+        assert_eq!(copy.file_name().unwrap(), later.as_str(), "the copy from before the step that was done is not overwritten");
+        migrate(&connection, &two_more()).unwrap();
+        assert_eq!((tables(&connection).len(), version(&connection).unwrap()), (3, KNOWN + 2));
     }
 
     #[test]
     fn a_crash_between_two_steps_is_taken_up_where_it_stopped() {
         let name = "store::migrate::tests::a_crash_between_two_steps_is_taken_up_where_it_stopped";
         if let Some(directory) = given_directory() {
-            migrate(&Connection::open(directory.join("store.db")).unwrap(), &TWO_MORE).unwrap();
+            migrate(&Connection::open(directory.join("store.db")).unwrap(), &two_more()).unwrap();
             unreachable!("the crash point comes after the first step");
         }
         let place = Place::new();
         drop(place.open());
         assert!(!in_child(name, place.directory.path(), Some("admin.between-migration-steps")).status.success());
         let connection = place.by_hand();
-        assert_eq!(version(&connection).unwrap(), 2);
-        migrate(&connection, &TWO_MORE).unwrap();
-        assert_eq!((tables(&connection).len(), version(&connection).unwrap()), (3, 3));
+        assert_eq!(version(&connection).unwrap(), KNOWN + 1);
+        migrate(&connection, &two_more()).unwrap();
+        assert_eq!((tables(&connection).len(), version(&connection).unwrap()), (3, KNOWN + 2));
+    }
+
+    #[test]
+    fn a_run_from_before_belongs_to_the_attempt_of_its_own_number() {
+        let place = Place::new();
+        let connection = place.by_hand();
+        migrate(&connection, &STEPS[..2]).unwrap();
+        connection.pragma_update(None, "foreign_keys", false).unwrap();
+        let old = "INSERT INTO run (job, attempt, role, task_index, state, node, amount, devices, ports, address, placed_at_ms, missing)
+                   VALUES ('j', 3, 'worker', 0, 'failed', 'n', '{}', '{}', '{}', '', 1, '[]')";
+        connection.execute(old, []).unwrap();
+        migrate(&connection, STEPS).unwrap();
+        let (attempt, note): (u32, String) =
+            connection.query_row("SELECT job_attempt, note FROM run", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        assert_eq!((attempt, note.as_str()), (3, ""));
     }
 }

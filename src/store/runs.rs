@@ -68,8 +68,8 @@ pub fn insert(sql: &Sql<'_>, new: &NewRun) -> Result<(), StoreError> {
     ]);
     sql.execute(
         "INSERT INTO run (job, attempt, role, task_index, state, node, amount, devices, ports, address, placed_at_ms, job_attempt,
-                          note, missing)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, '', '[]')",
+                          missing)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, '[]')",
         &values,
     )?;
     Ok(())

@@ -93,7 +93,7 @@ pub fn role(name: &str, tasks: u32) -> RolePlan {
 }
 
 pub fn new_job(number: u64, name: &str) -> NewJob {
-    NewJob { id: job_id(number), owner: "ann".into(), spec: "{}".into(), plan: plan(name), at_ms: number, key: None }
+    NewJob { id: job_id(number), owner: "ann".into(), spec: "{}".into(), plan: plan(name), notes: Vec::new(), at_ms: number, key: None }
 }
 
 pub fn run_key(job: u64, task: &str, attempt: u32) -> RunKey {

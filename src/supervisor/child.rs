@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use model::order::RunOrder;
+use model::{order::RunOrder, rendezvous::DIRECTORY};
 
 use super::leash::{self, Up};
 use crate::rundir::RunDir;
@@ -40,22 +40,40 @@ pub struct Paths {
     pub code: PathBuf,
     pub cache: PathBuf,
     pub tmp: PathBuf,
+    pub peers: PathBuf,
+    /// Of Python; in the same place inside and outside.
+    pub environment: Option<PathBuf>,
 }
 
 impl Paths {
-    pub fn in_sandbox() -> Self {
+    pub fn in_sandbox(environment: Option<PathBuf>) -> Self {
         let [input, output, code, cache, tmp] = ["/input", "/output", "/code", "/cache", "/tmp"].map(PathBuf::from);
-        Self { input, output, code, cache, tmp }
+        Self { input, output, code, cache, tmp, peers: DIRECTORY.into(), environment }
     }
 
-    pub fn without_sandbox(dir: &RunDir, order: &RunOrder) -> Self {
+    pub fn without_sandbox(dir: &RunDir, order: &RunOrder, environment: Option<PathBuf>) -> Self {
         Self {
             input: order.input.as_ref().map_or_else(|| dir.root(), PathBuf::from),
             output: dir.output(),
             code: order.code.as_ref().map_or_else(|| dir.tmp(), PathBuf::from),
             cache: dir.cache(),
             tmp: dir.tmp(),
+            peers: dir.peers(),
+            environment,
         }
+    }
+
+    /// Where a path of the sandbox really is: `/peers/hostfile` is the file `hostfile` in the peers' room.
+    fn real(&self, path: &str) -> PathBuf {
+        let rooms = |it: &Self| [&it.input, &it.output, &it.code, &it.cache, &it.tmp, &it.peers].map(Clone::clone);
+        let mut path = PathBuf::from(path);
+        for (name, room) in rooms(&Self::in_sandbox(None)).iter().zip(rooms(self)) {
+            if let Ok(rest) = path.strip_prefix(name) {
+                path = room.components().chain(rest.components()).collect();
+                break;
+            }
+        }
+        path
     }
 }
 
@@ -123,6 +141,12 @@ fn environment(order: &RunOrder, paths: &Paths) -> BTreeMap<String, String> {
         (RUN_VARIABLE.into(), order.run.to_string()),
     ]);
     env.extend(order.env.iter().map(|(name, value)| (name.clone(), value.clone())));
+    env.extend(order.paths.iter().map(|(name, path)| (name.clone(), text(&paths.real(path)))));
+    if let Some(environment) = &paths.environment {
+        let path = env.get("PATH").map_or(PATH_DEFAULT, String::as_str);
+        let path = format!("{}:{path}", text(&environment.join("bin")));
+        env.extend([("PATH".into(), path), ("VIRTUAL_ENV".into(), text(environment))]);
+    }
     env
 }
 
@@ -227,5 +251,28 @@ pub fn explain(command: &str, errno: i32) -> String {
         libc::ENOEXEC => format!("exec format error: `{command}` is neither a program for this machine nor a script with a #! line"),
         libc::E2BIG => format!("the arguments and environment of `{command}` are too long"),
         other => format!("`{command}`: {}", io::Error::from_raw_os_error(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_sandbox_a_path_of_it_is_where_its_room_really_is() {
+        let rooms = ["/real/in", "/real/out", "/real/code", "/real/cache", "/real/tmp", "/real/run/peers"].map(PathBuf::from);
+        let [input, output, code, cache, tmp, peers] = rooms;
+        let outside = Paths { input, output, code, cache, tmp, peers, environment: None };
+        for (path, real) in [
+            ("/peers/hostfile", "/real/run/peers/hostfile"),
+            ("/output", "/real/out"),
+            ("/input/a/b", "/real/in/a/b"),
+            ("/outputs", "/outputs"),
+            ("/etc/hosts", "/etc/hosts"),
+        ] {
+            assert_eq!(outside.real(path), Path::new(real));
+            assert_eq!(Paths::in_sandbox(None).real(path), Path::new(path));
+            assert_eq!(outside.real(path).as_os_str(), real, "without a slash behind it");
+        }
     }
 }

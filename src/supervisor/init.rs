@@ -99,13 +99,13 @@ fn move_in(task: &Task<'_>) -> (Vec<String>, Paths) {
     let outside = |why: &str| {
         let paths = format!("{why}: /input, /output, /code and /cache are only to be found through TRAINMASTER_INPUT and its sisters");
         let missing = vec![paths, "the server's data directory can be seen by the task".to_owned()];
-        (missing, Paths::without_sandbox(&task.rooms.dir, task.order))
+        (missing, Paths::without_sandbox(&task.rooms.dir, task.order, task.rooms.environment.clone()))
     };
     if !task.walls.mount_and_pid {
         return outside("there is no mount namespace");
     }
     match sandbox::move_in(task.rooms, task.walls.user.is_some()) {
-        Ok(missing) => (missing, Paths::in_sandbox()),
+        Ok(missing) => (missing, Paths::in_sandbox(task.rooms.environment.clone())),
         Err(error) => outside(&format!("the sandbox could not be built ({error})")),
     }
 }

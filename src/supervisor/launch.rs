@@ -56,6 +56,8 @@ pub struct ChildRecord {
 pub struct Ground<'a> {
     pub dir: &'a RunDir,
     pub order: &'a RunOrder,
+    /// Where the child's Python environment is.
+    pub environment: Option<PathBuf>,
     pub blueprint: &'a Blueprint,
     /// Signals that ask us to stop wait here.
     pub stop: &'a OwnedFd,
@@ -65,7 +67,7 @@ pub struct Ground<'a> {
 /// without ever having begun.
 pub fn launch(ground: &Ground<'_>) -> Result<Launched, Cause> {
     let rooms = rooms(ground)?;
-    ports_are_free(ground.order)?;
+    address_and_ports_are_ours(ground.order)?;
     sandbox::furnish(&rooms).map_err(|error| platform(format!("the run's directories could not be made: {error}")))?;
     let mut refused = Vec::new();
     for walls in walls_to_try() {
@@ -118,11 +120,17 @@ fn rooms(ground: &Ground<'_>) -> Result<Rooms, Cause> {
         dir: ground.dir.clone(),
         code: directory("code", &order.code)?,
         input: directory("input", &order.input)?,
+        files: order.files.clone(),
+        environment: ground.environment.clone(),
         shared_memory_bytes: order.limits.shared_memory_bytes,
     })
 }
 
-fn ports_are_free(order: &RunOrder) -> Result<(), Cause> {
+/// A place that is not ours, or ports that are not free, are the platform's fault: it gave them out.
+fn address_and_ports_are_ours(order: &RunOrder) -> Result<(), Cause> {
+    if let Err(error) = TcpListener::bind((order.address.as_str(), 0)) {
+        return Err(platform(format!("the address {} is not of this machine: {error}", order.address)));
+    }
     for port in &order.ports {
         if let Err(error) = TcpListener::bind((order.address.as_str(), *port)) {
             return Err(platform(format!("port {port} on {} cannot be used: {error}", order.address)));

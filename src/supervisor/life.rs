@@ -33,7 +33,7 @@ use super::{
     logs::Logs,
     report::{Home, PATIENCE, Told},
     ship::Shipment,
-    signals,
+    signals, stage,
     told::{self, Remote},
     watch::{self, Seen},
 };
@@ -123,7 +123,7 @@ impl Life {
         let blueprint = Blueprint::draw(Hierarchies::here(), &self.order.run, &self.order.limits);
         self.write_down_who_we_are(&blueprint).context("writing supervisor.json")?;
         exit::reserve(&self.dir).context("reserving room for the exit record")?;
-        let launched = launch::launch(&Ground { dir: &self.dir, order: &self.order, blueprint: &blueprint, stop: &self.stop });
+        let launched = self.launch(&blueprint);
         protect_ourselves();
         match launched {
             Ok(launched) => self.watch(&launched),
@@ -133,6 +133,11 @@ impl Life {
                 self.tell_from_the_door(ending)
             }
         }
+    }
+
+    fn launch(&self, blueprint: &Blueprint) -> Result<Launched, Cause> {
+        let environment = stage::environment(&self.dir, &self.order, &self.home, &self.stop)?;
+        launch::launch(&Ground { dir: &self.dir, order: &self.order, environment, blueprint, stop: &self.stop })
     }
 
     /// A child that is over in a blink is told of once, by its ending, which also says when it started. A

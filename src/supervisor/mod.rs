@@ -23,6 +23,7 @@ mod sandbox;
 mod ship;
 mod signals;
 mod spawn;
+mod stage;
 mod told;
 mod tree;
 mod watch;

@@ -5,6 +5,7 @@
 //! when the last process of the tree is gone, so is all of it.
 
 use std::{
+    collections::BTreeMap,
     ffi::{CString, OsStr},
     fs, io,
     os::{
@@ -24,11 +25,15 @@ pub struct Rooms {
     pub dir: RunDir,
     pub code: Option<PathBuf>,
     pub input: Option<PathBuf>,
+    /// Text by name, to be seen at `/peers`.
+    pub files: BTreeMap<String, String>,
+    /// A Python environment, seen where it really is: its scripts name their own place.
+    pub environment: Option<PathBuf>,
     pub shared_memory_bytes: u64,
 }
 
 /// What the child's root has in the place of the machine's own.
-const OURS: [&str; 6] = ["proc", "input", "output", "code", "cache", "tmp"];
+const OURS: [&str; 7] = ["proc", "input", "output", "code", "cache", "tmp", "peers"];
 
 /// Builds the rooms and moves in. Answers what could not be had.
 ///
@@ -48,6 +53,9 @@ pub fn move_in(rooms: &Rooms, in_user_namespace: bool) -> io::Result<Vec<String>
     missing.extend(devices_and_kernel(&root, rooms.shared_memory_bytes));
     missing.extend(own_rooms(rooms, &root, in_user_namespace)?);
     hide(rooms.dir.private(), &root, &empty)?;
+    if let Some(environment) = &rooms.environment {
+        show(environment, rooms.dir.private(), &root)?;
+    }
     make_read_only(&root, false)?;
     pivot(&root)?;
     Ok(missing)
@@ -117,6 +125,12 @@ fn own_rooms(rooms: &Rooms, root: &Path, in_user_namespace: bool) -> io::Result<
         bind(source, &input, true)?;
         missing.extend(make_read_only(&input, true).err().map(|error| format!("/input is writable: {error}")));
     }
+    if !rooms.files.is_empty() {
+        let peers = root.join("peers");
+        fs::create_dir(&peers)?;
+        bind(&rooms.dir.peers(), &peers, false)?;
+        missing.extend(make_read_only(&peers, false).err().map(|error| format!("/peers is writable: {error}")));
+    }
     missing.extend(code(rooms, &root.join("code"), in_user_namespace)?);
     Ok(missing)
 }
@@ -154,6 +168,21 @@ fn hide(private: &Path, root: &Path, empty: &OwnedFd) -> io::Result<()> {
     make_read_only(&target, false)
 }
 
+/// Shows an environment again, if what we have laid over the machine hides it, and lets nobody write to it.
+fn show(environment: &Path, private: &Path, root: &Path) -> io::Result<()> {
+    let within = |path: &Path| root.join(path.strip_prefix("/").unwrap_or(path));
+    let target = within(environment);
+    let is_hidden = !target.exists() && environment.starts_with(private) && within(private).exists();
+    if is_hidden {
+        // The empty directory is everyone's, so the way to the environment is made in one of our own.
+        mount_kind(&within(private), "tmpfs", MsFlags::MS_NOSUID | MsFlags::MS_NODEV, "mode=755,size=1m")?;
+    }
+    fs::create_dir_all(&target)?;
+    bind(environment, &target, true)?;
+    make_read_only(&target, true)?;
+    if is_hidden { make_read_only(&within(private), false) } else { Ok(()) }
+}
+
 fn pivot(root: &Path) -> io::Result<()> {
     std::env::set_current_dir(root)?;
     // The old root is put on top of the new one, and then taken away.
@@ -185,6 +214,10 @@ pub fn furnish(rooms: &Rooms) -> io::Result<()> {
     if rooms.code.is_some() {
         private_dir(&dir.code_upper())?;
         private_dir(&dir.code_work())?;
+    }
+    if !rooms.files.is_empty() {
+        private_dir(&dir.peers())?;
+        rooms.files.iter().try_for_each(|(name, text)| fs::write(dir.peers().join(name), text))?;
     }
     fs::set_permissions(dir.tmp(), fs::Permissions::from_mode(0o1777))
 }

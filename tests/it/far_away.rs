@@ -43,8 +43,11 @@ fn order() -> RunOrder {
             .map(String::from)
             .to_vec(),
         env: BTreeMap::new(),
+        paths: BTreeMap::new(),
+        files: BTreeMap::new(),
         code: None,
         input: None,
+        environment: None,
         limits: Limits { cpus_milli: 1000, memory_bytes: 128 << 20, shared_memory_bytes: 1 << 20, processes_max: 50 },
         stop_grace_ms: 500,
         keep_failed_ms: None,

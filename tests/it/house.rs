@@ -315,8 +315,12 @@ pub fn marked(marker: &str) -> Vec<i32> {
     processes().into_iter().filter(carries).collect()
 }
 
-fn poll<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
-    let deadline = Instant::now() + PATIENCE;
+fn poll<T>(look: impl FnMut() -> Option<T>) -> Option<T> {
+    poll_for(PATIENCE, look)
+}
+
+fn poll_for<T>(patience: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    let deadline = Instant::now() + patience;
     loop {
         if let Some(found) = look() {
             return Some(found);
@@ -330,6 +334,11 @@ fn poll<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
 
 pub fn until_some<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
     poll(look).unwrap_or_else(|| panic!("waited {PATIENCE:?} in vain until {what}"))
+}
+
+/// For what takes longer than anything else here.
+pub fn until_some_within<T>(patience: Duration, what: &str, look: impl FnMut() -> Option<T>) -> T {
+    poll_for(patience, look).unwrap_or_else(|| panic!("waited {patience:?} in vain until {what}"))
 }
 
 pub fn until(what: &str, mut look: impl FnMut() -> bool) {

@@ -78,6 +78,7 @@ fn ground() -> Ground {
         allow_hosts: Vec::new(),
         nodes,
         devices: BTreeMap::new(),
+        python: trainmaster::config::PythonConfig::default(),
     };
     let engine = LocalEngine::new(Local { exe: exe_under_test(), ..Local::from_config(&config).unwrap() });
     let (for_output, for_kill, for_left) = (home.clone(), home.clone(), home);

@@ -28,6 +28,7 @@ fn engine(data: &Path, nodes: u32) -> LocalEngine {
         allow_hosts: Vec::new(),
         nodes: ServerConfig::virtual_nodes(nodes, 1.0, "1GiB", &BTreeMap::new()),
         devices: BTreeMap::new(),
+        python: trainmaster::config::PythonConfig::default(),
     };
     LocalEngine::new(Local { exe: binary().into(), ..Local::from_config(&config).unwrap() })
 }
@@ -38,8 +39,11 @@ fn order(node: &str, attempt: u32, script: &str) -> RunOrder {
         node: node.parse().unwrap(),
         command: ["/bin/sh", "-c", script].map(String::from).to_vec(),
         env: BTreeMap::new(),
+        paths: BTreeMap::new(),
+        files: BTreeMap::new(),
         code: None,
         input: None,
+        environment: None,
         limits: Limits { cpus_milli: 0, memory_bytes: 0, shared_memory_bytes: 0, processes_max: 0 },
         stop_grace_ms: 500,
         keep_failed_ms: None,

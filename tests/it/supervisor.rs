@@ -17,7 +17,7 @@ use model::{
     task::{Cause, Ending},
 };
 use trainmaster::{
-    config::ServerConfig,
+    config::{PythonConfig, ServerConfig},
     engine::{
         Engine, Start,
         local::{Local, LocalEngine},
@@ -48,8 +48,11 @@ impl Run {
             node: "node-1".parse().unwrap(),
             command: ["/bin/sh", "-c", script].map(String::from).to_vec(),
             env: BTreeMap::new(),
+            paths: BTreeMap::new(),
+            files: BTreeMap::new(),
             code: None,
             input: None,
+            environment: None,
             limits: Limits { cpus_milli: 1000, memory_bytes: 256 << 20, shared_memory_bytes: 3 << 20, processes_max: 100 },
             stop_grace_ms: 500,
             keep_failed_ms: None,
@@ -103,7 +106,15 @@ impl Run {
         let nodes = ServerConfig::virtual_nodes(1, 2.0, "1GiB", &BTreeMap::new());
         let listen = ([127, 0, 0, 1], 0).into();
         let data = self.data.path().to_owned();
-        let config = ServerConfig { data, listen, insecure_http: false, allow_hosts: Vec::new(), nodes, devices: BTreeMap::new() };
+        let config = ServerConfig {
+            data,
+            listen,
+            insecure_http: false,
+            allow_hosts: Vec::new(),
+            nodes,
+            devices: BTreeMap::new(),
+            python: PythonConfig::default(),
+        };
         let local = Local { exe: binary().into(), ..Local::from_config(&config).unwrap() };
         fs::write(live_marker(self.data.path(), &self.order.run), "").unwrap();
         LocalEngine::new(local)
@@ -246,6 +257,7 @@ fn what_cannot_be_started_says_why() {
         said(&|order| order.input = Some("/no/such/input".into())),
         said(&|order| order.env = BTreeMap::from([("HUGE".to_owned(), "x".repeat(3 << 20))])),
         said(&|order| order.ports = vec![port]).replace(&port.to_string(), "PORT"),
+        said(&|order| order.address = "192.0.2.1".into()),
     ];
     insta::assert_snapshot!(text.concat(), @"
     User could not start: no program `pyhton3` in PATH
@@ -260,6 +272,7 @@ fn what_cannot_be_started_says_why() {
     User could not start: the input directory `/no/such/input` is not there
     User could not start: the arguments and environment of `/bin/sh` are too long
     Platform could not start: port PORT on 127.0.0.1 cannot be used: Address already in use (os error 98)
+    Platform could not start: the address 192.0.2.1 is not of this machine: Cannot assign requested address (os error 99)
     ");
 }
 

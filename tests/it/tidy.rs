@@ -9,10 +9,11 @@ use std::{
 const MAY_USE: &[(&str, &[&str])] = &[
     ("api", &["control", "crash", "error", "run_token", "rundir", "store"]),
     ("cli", &["client", "config", "engine", "error", "server", "supervisor", "run_token"]),
+    ("code", &["crash"]),
     ("control", &["crash", "engine", "run_token", "store"]),
-    ("engine", &["config", "crash", "rundir", "supervisor"]),
+    ("engine", &["code", "config", "crash", "rundir", "supervisor"]),
     ("store", &["crash"]),
-    ("supervisor", &["client", "crash", "rundir"]),
+    ("supervisor", &["client", "code", "config", "crash", "rundir"]),
 ];
 
 fn rust_files(folder: &str) -> Vec<PathBuf> {

@@ -23,8 +23,16 @@ pub struct Note {
     pub line: u32,
     pub column: u32,
     pub fate: Fate,
-    /// Where it went, or why it did not: `roles.worker.accelerators`, or words.
+    /// Where it went, or why it did not: `roles.worker.accelerators`, or words. Words about where it went come after a `;`.
     pub reason: String,
+}
+
+impl Note {
+    /// Whether the field went to `path` of our spec: its reason is that path, perhaps with words behind it.
+    pub(super) fn became(&self, path: &str) -> bool {
+        let rest = self.reason.strip_prefix(path);
+        self.fate != Fate::Ignored && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([';', ',', ':', ' ']))
+    }
 }
 
 #[derive(Clone, Debug, Default)]

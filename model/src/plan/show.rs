@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{CompletionPlan, Plan, PortPlan, Retries, RolePlan};
 use crate::{
+    rendezvous::{Extra, extra_ports},
     resources::{Bytes, show_duration_ms},
     spec::harmless,
 };
@@ -17,7 +18,7 @@ impl fmt::Display for Plan {
         for (label, value) in self.facts() {
             writeln!(f, "  {label:<13} {value}")?;
         }
-        self.roles.iter().try_for_each(|role| write!(f, "{role}"))
+        self.roles.iter().try_for_each(|role| self.write_role(f, role))
     }
 }
 
@@ -42,26 +43,30 @@ impl Plan {
         facts.extend(self.input.as_ref().map(|path| ("/input", path.clone())));
         facts
     }
-}
 
-impl fmt::Display for RolePlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shared = Bytes(self.shared_memory_bytes);
-        writeln!(f, "  {}: {} × ({}, {shared} shared memory)", self.name, self.tasks, self.resources)?;
-        writeln!(f, "    command     {}", command(&self.command))?;
-        if let Some(image) = &self.image {
+    fn write_role(&self, f: &mut fmt::Formatter<'_>, role: &RolePlan) -> fmt::Result {
+        let shared = Bytes(role.shared_memory_bytes);
+        writeln!(f, "  {}: {} × ({}, {shared} shared memory)", role.name, role.tasks, role.resources)?;
+        writeln!(f, "    command     {}", command(&role.command))?;
+        if let Some(image) = &role.image {
             writeln!(f, "    image       {}", harmless(image))?;
         }
-        if self.task_retries > 0 {
-            writeln!(f, "    retries     {} for each task", self.task_retries)?;
+        if role.task_retries > 0 {
+            writeln!(f, "    retries     {} for each task", role.task_retries)?;
         }
-        for (label, plan) in &self.ports {
+        for (label, plan) in &role.ports {
             writeln!(f, "    ports       {label} × {plan}")?;
         }
-        for (name, value) in &self.env {
+        for extra in extra_ports(self, role) {
+            match extra {
+                Extra::EveryTask(label) => writeln!(f, "    ports       {label} × 1, so that peers find each other")?,
+                Extra::FirstTask(label) => writeln!(f, "    ports       {label} × 1 of {}-0, so that peers find each other", role.name)?,
+            }
+        }
+        for (name, value) in &role.env {
             writeln!(f, "    env         {name}={}", harmless(value))?;
         }
-        writeln!(f, "    completion  {}", self.completion)
+        writeln!(f, "    completion  {}", role.completion)
     }
 }
 
@@ -99,11 +104,16 @@ fn counted(count: u32, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
-/// As one would type it: words with anything special in them stand in quotes, and further lines under the first.
+/// As one would type it, with further lines under the first.
 fn command(words: &[String]) -> String {
+    typed(words).replace('\n', "\n                ")
+}
+
+/// As one would type it: words with anything special in them stand in quotes.
+pub(super) fn typed(words: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     let quoted = |word: &String| {
         if !word.is_empty() && word.chars().all(plain) { word.clone() } else { format!("'{}'", word.replace('\'', r"'\''")) }
     };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ").replace('\n', "\n                ")
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }

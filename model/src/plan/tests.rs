@@ -64,6 +64,8 @@ fn every_default_is_filled_in_and_every_string_is_read() {
         command     /bin/sh -c 'python3 train.py --lr $LR'
         ports       grpc × 2
         ports       http × 1
+        ports       torch × 1 of worker-0, so that peers find each other
+        ports       jax × 1 of worker-0, so that peers find each other
         env         BATCH=64
         env         DEBUG=true
         env         EMPTY=

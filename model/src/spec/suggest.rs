@@ -29,6 +29,11 @@ const OTHER_WORDS: [(&str, &str); 25] = [
     ("retrycount", "retries"),
 ];
 
+/// The name nearest to `unknown` among those that a person chose.
+pub fn nearest_of<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    nearest(unknown, &known.collect::<Vec<_>>())
+}
+
 /// The known key nearest to `unknown`, if any is near enough to be meant.
 pub fn nearest<'a>(unknown: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = bare(unknown);

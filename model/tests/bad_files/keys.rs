@@ -71,9 +71,9 @@ fn keys_that_are_not_there_twice_there_or_misspelt() {
         (job("maxDuration: 1h"), &["line 2, column 1: maxDuration: unknown key `maxDuration` (did you mean `max_duration`?)"]),
         (job("timeout: 1h"), &["line 2, column 1: timeout: unknown key `timeout` (did you mean `max_duration`?)"]),
         (
-            job("image: torch"),
+            job("picture: torch"),
             &[
-                "line 2, column 1: image: unknown key `image` (the keys here are name, description, tags, priority, retries, max_duration, stop_grace, code, input, env, roles)",
+                "line 2, column 1: picture: unknown key `picture` (the keys here are name, description, tags, priority, retries, gang, max_duration, stop_grace, keep_failed, framework, image, params, secrets, conventions, code, input, env, roles)",
             ],
         ),
         (
@@ -90,7 +90,9 @@ fn keys_that_are_not_there_twice_there_or_misspelt() {
         ),
         (
             role("retries: 3"),
-            &["line 5, column 5: roles.worker.retries: unknown key `retries` (it belongs at the top of the file, for the whole job)"],
+            &[
+                "line 5, column 14: roles.worker.retries: is for a job whose tasks stand alone; here all tasks start again together (write `gang: false` for the job, or give the job `retries`)",
+            ],
         ),
         (
             role("completion:\n  minFailed: 1\n  max_failed: 1"),
@@ -137,7 +139,7 @@ fn what_yaml_allows_and_we_do_not() {
         (
             text("name: digits\nbase: &base {command: x}\nroles:\n  worker: *base\n"),
             &[
-                "line 2, column 1: base: unknown key `base` (the keys here are name, description, tags, priority, retries, max_duration, stop_grace, code, input, env, roles)",
+                "line 2, column 1: base: unknown key `base` (the keys here are name, description, tags, priority, retries, gang, max_duration, stop_grace, keep_failed, framework, image, params, secrets, conventions, code, input, env, roles)",
                 "line 2, column 7: an anchor (`&name`) is not taken in job files (remove it and write the value out where it is used)",
                 "line 4, column 11: an alias (`*name`) is not taken in job files (write the value out)",
             ],

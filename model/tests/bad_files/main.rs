@@ -3,6 +3,7 @@
 mod keys;
 mod rules;
 mod shapes;
+mod training;
 
 use model::plan::{HouseRules, from_text};
 use proptest::prelude::*;

@@ -32,15 +32,21 @@ fn values_of_the_wrong_shape() {
         ),
         (
             job("retries: -1"),
-            &["line 2, column 10: retries: must be a whole number, 0 or more, not the number `-1` (write a number such as 2)"],
+            &[
+                "line 2, column 10: retries: must be a whole number, 0 or more, `always` or `forever`, not the number `-1` (write a number such as 2)",
+            ],
         ),
         (
             job("retries: 1.5"),
-            &["line 2, column 10: retries: must be a whole number, 0 or more, not the number `1.5` (write a number such as 2)"],
+            &[
+                "line 2, column 10: retries: must be a whole number, 0 or more, `always` or `forever`, not the number `1.5` (write a number such as 2)",
+            ],
         ),
         (
             job(r#"retries: "2""#),
-            &["line 2, column 10: retries: must be a whole number, 0 or more, not the text `2` (write it without quotes)"],
+            &[
+                "line 2, column 10: retries: must be a whole number, 0 or more, `always` or `forever`, not the text `2` (write it without quotes)",
+            ],
         ),
         (job("max_duration: 1.5"), &["line 2, column 15: max_duration: must be a time, not the number `1.5` (write 90s, 15m, 12h or 7d)"]),
         (job("stop_grace: [30s]"), &["line 2, column 13: stop_grace: must be a time, not a list (write 90s, 15m, 12h or 7d)"]),

@@ -18,6 +18,7 @@ use model::{
 
 use super::{clean::delete_tree, inventory};
 use crate::{
+    code,
     rundir::RunDir,
     supervisor::{
         ChildRecord,
@@ -45,6 +46,7 @@ pub fn doctor(data: &Path, exe: &Path) -> Vec<Check> {
     let mut checks = trial.checks();
     checks.push(addresses());
     checks.push(devices());
+    checks.push(python());
     checks
 }
 
@@ -99,8 +101,11 @@ impl Trial {
             node: NodeName::parse("local").expect("a node's name"),
             command: ["/bin/sh", "-c", "test -d /code && : > /code/written"].map(String::from).to_vec(),
             env: BTreeMap::new(),
+            paths: BTreeMap::new(),
+            files: BTreeMap::new(),
             code: Some(self.data.join("code").to_string_lossy().into_owned()),
             input: None,
+            environment: None,
             limits: Limits { cpus_milli: 1000, memory_bytes: 64 << 20, shared_memory_bytes: 1 << 20, processes_max: 64 },
             stop_grace_ms: 1000,
             keep_failed_ms: None,
@@ -167,6 +172,17 @@ fn addresses() -> Check {
     };
     let hint = (!ok).then(|| "give every node the address 127.0.0.1 in the configuration".to_owned());
     Check { name: "loopback addresses", ok, what, hint }
+}
+
+/// Only jobs that name a framework need them, so a machine without is not a broken one.
+fn python() -> Check {
+    let uv = code::python::uv_on_path().map(|path| format!("uv is {}", path.display()));
+    let uv = uv.unwrap_or_else(|| "no uv here; one is installed when the first environment is made".into());
+    let version = Command::new("python3").arg("--version").output().ok().filter(|it| it.status.success());
+    let found = version.map(|it| String::from_utf8_lossy(&it.stdout).trim().to_owned());
+    let hint = found.is_none().then(|| "jobs with a `framework` need it: install python3 and python3-venv".to_owned());
+    let ok = found.is_some();
+    Check { name: "python", ok, what: format!("{}; {uv}", found.unwrap_or_else(|| "no python3".into())), hint }
 }
 
 fn devices() -> Check {

@@ -94,6 +94,7 @@ impl House {
         let mut command = Command::new(&self.config.exe);
         command.arg("supervise").env_clear().process_group(0);
         command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        command.envs(&self.config.python);
         if let Some((soft, hard)) = self.open_files {
             // SAFETY: between fork and exec, and nothing but a plain system call.
             unsafe { command.pre_exec(move || Ok(setrlimit(Resource::RLIMIT_NOFILE, soft, hard)?)) };

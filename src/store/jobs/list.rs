@@ -77,7 +77,7 @@ fn tables(filter: &Filter) -> (&'static str, &'static str) {
 }
 
 const COLUMNS: &str = "job.id, job.name, job.version, job.owner, job.state, job.reason, job.attempt, job.priority, job.tags, \
-                       job.description, job.tasks, job.resources, job.created_at_ms, job.started_at_ms, job.ended_at_ms";
+                       job.description, job.tasks, job.resources, job.params, job.created_at_ms, job.started_at_ms, job.ended_at_ms";
 
 /// `LIKE`'s own characters, taken as they are.
 fn pattern(part: &str) -> String {
@@ -99,6 +99,7 @@ fn read(row: &Row<'_>) -> Result<JobSummary, StoreError> {
         description: row.text("description")?,
         tasks: row.number("tasks")?,
         resources: row.json("resources")?,
+        params: row.json("params")?,
         created_at_ms: row.number("created_at_ms")?,
         started_at_ms: row.maybe_number("started_at_ms")?,
         ended_at_ms: row.maybe_number("ended_at_ms")?,

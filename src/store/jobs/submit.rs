@@ -19,6 +19,8 @@ pub struct NewJob {
     /// The JSON that was submitted.
     pub spec: String,
     pub plan: Plan,
+    /// What the person was told about it, kept as events.
+    pub notes: Vec<String>,
     pub at_ms: u64,
     pub key: Option<Key>,
 }
@@ -55,6 +57,9 @@ pub fn submit(sql: &Sql<'_>, new: &NewJob) -> Result<Submission, StoreError> {
     insert_tags(sql, new)?;
     insert_key(sql, new, version)?;
     events::append(sql, new.at_ms, new.id, None, Some(FIRST_ATTEMPT), "submitted", "")?;
+    for note in &new.notes {
+        events::append(sql, new.at_ms, new.id, None, Some(FIRST_ATTEMPT), "note", note)?;
+    }
     Ok(Submission::Made { version })
 }
 
@@ -85,9 +90,9 @@ fn insert_job(sql: &Sql<'_>, new: &NewJob, version: u32) -> Result<(), StoreErro
     let plan = &new.plan;
     let gang: Vec<Demand> = plan.roles.iter().map(demand).collect();
     sql.execute(
-        "INSERT INTO job (id, owner, name, version, state, attempt, used_for_user, used_for_platform, used_in_a_row, priority, gang, max_duration_ms,
-                          description, search, tags, tasks, resources, demand, reason, created_at_ms, queued_at_ms)
-         VALUES ($1, $2, $3, $4, $5, $6, 0, 0, 0, $7, $16, $8, $9, $10, $11, $12, $13, $14, '', $15, $15)",
+        "INSERT INTO job (id, owner, name, version, state, attempt, used_for_user, used_for_platform, priority, max_duration_ms,
+                          description, search, tags, tasks, resources, demand, params, reason, created_at_ms, queued_at_ms, gang)
+         VALUES ($1, $2, $3, $4, $5, $6, 0, 0, $7, $8, $9, $10, $11, $12, $13, $14, $15, '', $16, $16, $17)",
         &[
             new.id.into(),
             (&new.owner).into(),
@@ -103,6 +108,7 @@ fn insert_job(sql: &Sql<'_>, new: &NewJob, version: u32) -> Result<(), StoreErro
             plan.task_count().into(),
             Value::json(&altogether(plan)),
             Value::json(&gang),
+            Value::json(&plan.params),
             new.at_ms.into(),
             u32::from(plan.gang).into(),
         ],

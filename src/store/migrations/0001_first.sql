@@ -20,12 +20,7 @@ CREATE TABLE job (
     attempt BIGINT NOT NULL,
     used_for_user BIGINT NOT NULL,
     used_for_platform BIGINT NOT NULL,
-    used_in_a_row BIGINT NOT NULL,
-    -- While it waits between two attempts: when it may be placed again.
-    not_before_ms BIGINT,
     priority BIGINT NOT NULL,
-    -- 1: its tasks start together; 0: each as it fits.
-    gang BIGINT NOT NULL,
     max_duration_ms BIGINT,
     description TEXT NOT NULL,
     -- Name and description in small letters, cut to what an index can hold.
@@ -47,8 +42,6 @@ CREATE INDEX job_by_owner ON job (owner, id);
 CREATE INDEX job_by_state ON job (state, id);
 CREATE INDEX job_by_text ON job (id, search);
 CREATE INDEX job_queued ON job (priority DESC, id) WHERE state = 'queued';
--- Jobs whose tasks start as they fit, while some of them may still wait.
-CREATE INDEX job_scattered ON job (priority DESC, id) WHERE gang = 0 AND state IN ('starting', 'running');
 -- By what it is not, so that a state nobody knows is found too.
 CREATE INDEX job_unfinished ON job (id) WHERE state NOT IN ('queued', 'succeeded', 'failed', 'stopped');
 
@@ -89,8 +82,6 @@ CREATE TABLE submit_key (
 CREATE TABLE run (
     job TEXT NOT NULL REFERENCES job (id) ON DELETE CASCADE,
     attempt BIGINT NOT NULL,
-    -- The job's attempt it belongs to. The tasks of a gang count with their job; others may be started again alone.
-    job_attempt BIGINT NOT NULL,
     role TEXT NOT NULL,
     task_index BIGINT NOT NULL,
     state TEXT NOT NULL,
@@ -105,10 +96,6 @@ CREATE TABLE run (
     pid BIGINT,
     ending TEXT,
     end_order BIGINT,
-    -- What is to be said beside the ending: why it was stopped.
-    note TEXT NOT NULL,
-    -- The child has failed, and its sandbox stays for a while.
-    kept TEXT,
     missing TEXT NOT NULL,
     PRIMARY KEY (job, attempt, role, task_index)
 );

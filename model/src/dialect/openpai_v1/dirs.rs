@@ -1,0 +1,168 @@
+//! `codeDir`, `dataDir`, `outputDir`: directories of OpenPAI's own file system, HDFS, which is not here.
+
+use std::collections::BTreeMap;
+
+use super::reader::Reader;
+use crate::spec::{Field, Keys};
+
+/// What OpenPAI's server put in for its own variables in the names of directories.
+pub(crate) struct Submission<'a> {
+    pub job: &'a str,
+    /// Unknown where nobody has signed in; the variable then stays as it is.
+    pub user: Option<&'a str>,
+}
+
+/// What becomes of the directories.
+#[derive(Default)]
+pub(crate) struct Dirs {
+    pub code: Option<String>,
+    pub input: Option<String>,
+    pub env: BTreeMap<String, String>,
+}
+
+/// Where results are kept with the run.
+pub(crate) const OUTPUT: &str = "/output";
+const FILE_SYSTEM: &str = "$PAI_DEFAULT_FS_URI";
+
+enum Dir {
+    /// Of this machine.
+    Local(String),
+    /// In OpenPAI's file system.
+    Theirs(String),
+    /// Somewhere else: `hdfs://10.0.0.1:9000/data`.
+    Elsewhere(String),
+}
+
+pub(super) fn dirs(r: &mut Reader, keys: &mut Keys<'_>, submission: &Submission<'_>) -> Dirs {
+    let mut dirs = Dirs { env: BTreeMap::from([("PAI_OUTPUT_DIR".into(), OUTPUT.into())]), ..Dirs::default() };
+    if let Some((field, text)) = r.text_or_nothing(keys, "dataDir") {
+        data(r, &field, dir(&text, submission), &mut dirs);
+    }
+    if let Some((field, text)) = r.text_or_nothing(keys, "outputDir") {
+        output(r, &field, dir(&text, submission), &mut dirs);
+    }
+    if let Some((field, text)) = r.text_or_nothing(keys, "codeDir") {
+        code(r, &field, dir(&text, submission), &mut dirs);
+    }
+    dirs
+}
+
+fn data(r: &mut Reader, field: &Field<'_>, dir: Dir, dirs: &mut Dirs) {
+    let value = match dir {
+        Dir::Local(path) => {
+            r.kept(field, "input; tasks see it at /input, and env.PAI_DATA_DIR says so");
+            dirs.input = Some(path);
+            "/input".into()
+        }
+        Dir::Theirs(uri) | Dir::Elsewhere(uri) => {
+            r.ignored(
+                field,
+                "it is not a directory of this machine, and nothing is fetched; tasks have it as PAI_DATA_DIR. \
+                 Copy the data here and write the directory's whole path",
+            );
+            uri
+        }
+    };
+    dirs.env.insert("PAI_DATA_DIR".into(), value);
+}
+
+fn output(r: &mut Reader, field: &Field<'_>, dir: Dir, dirs: &mut Dirs) {
+    match dir {
+        Dir::Local(_) | Dir::Theirs(_) => {
+            r.changed(field, format!("env.PAI_OUTPUT_DIR; it is {OUTPUT} for every task, and what is written there is kept with the run"));
+        }
+        Dir::Elsewhere(uri) => {
+            r.changed(field, format!("env.PAI_OUTPUT_DIR; nothing is copied there: what is to be kept with the run goes to {OUTPUT}"));
+            dirs.env.insert("PAI_OUTPUT_DIR".into(), uri);
+        }
+    }
+}
+
+fn code(r: &mut Reader, field: &Field<'_>, dir: Dir, dirs: &mut Dirs) {
+    let value = match dir {
+        Dir::Local(path) => {
+            r.kept(field, "code; tasks begin in it, and also find it there by its own name, as they did");
+            dirs.code = Some(path);
+            "/code".into()
+        }
+        Dir::Theirs(uri) | Dir::Elsewhere(uri) => {
+            r.ignored(
+                field,
+                "it is not a directory of this machine, and nothing is fetched; tasks have it as PAI_CODE_DIR. \
+                 Copy the code here and write the directory's whole path",
+            );
+            uri
+        }
+    };
+    dirs.env.insert("PAI_CODE_DIR".into(), value);
+}
+
+fn dir(text: &str, submission: &Submission<'_>) -> Dir {
+    let value = substituted(text, submission);
+    match value.strip_prefix("file://").unwrap_or(&value) {
+        _ if text.contains(FILE_SYSTEM) => Dir::Theirs(value),
+        path if path.starts_with('/') => Dir::Local(path.to_owned()),
+        _ => Dir::Elsewhere(value),
+    }
+}
+
+/// As OpenPAI's server did it: the file system once, names everywhere. There is no such file system here, so its name is empty.
+fn substituted(text: &str, submission: &Submission<'_>) -> String {
+    let mut text = text.replacen(FILE_SYSTEM, "", 1);
+    text = replaced(&text, "$PAI_JOB_NAME", submission.job);
+    if let Some(user) = submission.user {
+        text = replaced(&text, "$PAI_USER_NAME", user);
+        text = replaced(&text, "$PAI_USERNAME", user);
+    }
+    text
+}
+
+/// Where the variable's name does not go on.
+fn replaced(text: &str, variable: &str, value: &str) -> String {
+    let mut parts = text.split(variable);
+    let mut new = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let goes_on = part.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        new.push_str(if goes_on { variable } else { value });
+        new.push_str(part);
+    }
+    new
+}
+
+/// OpenPAI put the code's directory itself where a task begins, so that commands say `python cifar/train.py`. Here a task
+/// begins inside of it, and this line lets it find the directory by its name.
+pub(crate) fn code_by_its_name(path: &str) -> Option<String> {
+    let name = path.trim_end_matches('/').rsplit('/').next().filter(|name| !matches!(*name, "" | "." | ".."))?;
+    let name = quoted(name);
+    Some(format!("[ -e ./{name} ] || ln -s . ./{name}"))
+}
+
+/// One word for the shell.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,~".contains(c);
+    let bare = !word.is_empty() && !word.starts_with('~') && word.chars().all(plain);
+    if bare { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // 1.1: the file system's variable once, the others wherever their name ends.
+    #[test]
+    fn variables_in_directories_are_put_in_as_openpai_did() {
+        let told = |text: &str, user| substituted(text, &Submission { job: "mnist", user });
+        assert_eq!(told("$PAI_DEFAULT_FS_URI/a/$PAI_DEFAULT_FS_URI", None), "/a/$PAI_DEFAULT_FS_URI");
+        assert_eq!(told("$PAI_JOB_NAME/$PAI_JOB_NAMES/x$PAI_JOB_NAME.$PAI_JOB_NAME_", None), "mnist/$PAI_JOB_NAMES/xmnist.$PAI_JOB_NAME_");
+        assert_eq!(told("/u/$PAI_USER_NAME/$PAI_USERNAME/$PAI_USERNAMES", Some("ann")), "/u/ann/ann/$PAI_USERNAMES");
+        assert_eq!(told("/u/$PAI_USER_NAME", None), "/u/$PAI_USER_NAME");
+    }
+
+    #[test]
+    fn code_is_found_by_the_name_of_its_directory() {
+        assert_eq!(code_by_its_name("/home/ann/cifar/").unwrap(), "[ -e ./cifar ] || ln -s . ./cifar");
+        assert_eq!(code_by_its_name("/home/ann's code").unwrap(), r"[ -e ./'ann'\''s code' ] || ln -s . ./'ann'\''s code'");
+        assert_eq!(code_by_its_name("/"), None);
+        assert_eq!(code_by_its_name("/a/.."), None);
+    }
+}

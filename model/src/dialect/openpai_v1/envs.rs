@@ -1,0 +1,66 @@
+//! `jobEnvs`: variables for every task, two of which OpenPAI obeyed itself.
+
+use std::collections::BTreeMap;
+
+use super::reader::Reader;
+use crate::{
+    dialect::openpai_common::js_number,
+    located::Kind,
+    spec::{Field, Keys, join, scalar, shown},
+};
+
+#[derive(Default)]
+pub(super) struct Envs {
+    pub env: BTreeMap<String, String>,
+    pub keep_failed: Option<String>,
+}
+
+/// How long OpenPAI kept the container of a failed debug job.
+const DEBUG_KEPT: &str = "7d";
+
+pub(super) fn envs(r: &mut Reader, keys: &mut Keys<'_>) -> Envs {
+    let mut envs = Envs::default();
+    let Some(field) = r.field(keys, "jobEnvs") else { return envs };
+    for (name, field, _) in r.map(&field, "write {\"NAME\": \"value\"}") {
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if !name.contains(word) {
+            r.walk.tell(&field, format!("unknown key {}", shown(name)), "a variable's name has letters, digits and _");
+        } else if !name.chars().all(word) || name.starts_with(|c: char| c.is_ascii_digit()) {
+            r.ignored(&field, "no shell takes this for the name of a variable; use letters, digits and _, and begin with a letter or _");
+        } else if name.starts_with("TRAINMASTER_") {
+            r.ignored(&field, "names that begin with TRAINMASTER_ are ours; choose another name");
+        } else if let Some(value) = value(r, &field) {
+            noted(r, &field, name, &mut envs);
+            envs.env.insert(name.to_owned(), value);
+        }
+    }
+    envs
+}
+
+fn value(r: &mut Reader, field: &Field<'_>) -> Option<String> {
+    match scalar(field.node) {
+        Some((scalar, Kind::Text | Kind::Bool(_))) => Some(scalar.text.clone()),
+        Some((scalar, Kind::Int(_) | Kind::Float(_))) => Some(js_number(&scalar.text)),
+        Some((_, Kind::Null)) => Some(String::new()),
+        None => {
+            r.ignored(field, "a list or a map is no value for a variable; write it as one text");
+            None
+        }
+    }
+}
+
+/// Only the truth value itself was magic, not the text "true".
+fn noted(r: &mut Reader, field: &Field<'_>, name: &str, envs: &mut Envs) {
+    let on = matches!(scalar(field.node), Some((_, Kind::Bool(true))));
+    let becomes = join("env", name);
+    match name {
+        "isDebug" if on => {
+            envs.keep_failed = Some(DEBUG_KEPT.into());
+            r.kept(field, format!("keep_failed; a failed task's sandbox stays for {DEBUG_KEPT}, and {becomes} is set too"));
+        }
+        "paiAzRDMA" if on => {
+            r.changed(field, format!("{becomes}; no RDMA device is mounted for it: a task sees those that its machine gives it"));
+        }
+        _ => r.kept(field, becomes),
+    }
+}

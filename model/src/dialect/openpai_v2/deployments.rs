@@ -1,0 +1,125 @@
+//! `deployments` and `defaults`: commands around those of a role, of which one set is chosen.
+
+use super::{
+    field::{Field, Reader},
+    job,
+    js::{self, Word},
+};
+use crate::spec::shown;
+
+#[derive(Clone)]
+pub(super) struct Deployment<'a> {
+    name: Option<&'a str>,
+    field: Field<'a>,
+    roles: Vec<(&'a str, Around<'a>)>,
+}
+
+/// Commands before and after those of a role.
+#[derive(Clone, Default)]
+pub(super) struct Around<'a> {
+    pub before: Vec<&'a str>,
+    pub after: Vec<&'a str>,
+}
+
+impl<'a> Deployment<'a> {
+    pub fn around(&self, role: &str) -> Option<&Around<'a>> {
+        self.roles.iter().find(|(name, _)| *name == role).map(|(_, around)| around)
+    }
+}
+
+const KEYS: [&str; 3] = ["protocolVersion", "name", "taskRoles"];
+
+pub(super) fn read<'a>(reader: &mut Reader, field: &Field<'a>) -> Vec<Deployment<'a>> {
+    let items = reader.some_items(field, "write `- {name: …, taskRoles: …}`");
+    let mut all: Vec<Deployment<'_>> = Vec::new();
+    for item in items {
+        let Some(read) = one(reader, &item) else { continue };
+        if read.name.is_some() && all.iter().any(|it| it.name == read.name) {
+            let message = format!("{} is here a second time", shown(read.name.unwrap_or_default()));
+            reader.tell(&item, message, "give each deployment a name of its own");
+        }
+        all.push(read);
+    }
+    all
+}
+
+fn one<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<Deployment<'a>> {
+    let mut keys = reader.keys(field, &KEYS, "write `name` and `taskRoles`")?;
+    let name = reader.required(&mut keys, "name", "give it a name for `defaults.deployment`").and_then(|it| job::name(reader, &it));
+    if let Some(version) = keys.take("protocolVersion") {
+        reader.version_2(&version);
+    }
+    const HINT: &str = "write the name of a role and under it `preCommands` or `postCommands`";
+    let roles = reader.required(&mut keys, "taskRoles", HINT).map(|it| reader.named(&it, HINT)).unwrap_or_default();
+    let roles = roles.into_iter().map(|(role, field)| (role, around(reader, &field))).collect();
+    for (_, other) in keys.rest() {
+        reader.for_people(&other, "has no effect, here as there");
+    }
+    Some(Deployment { name, field: field.clone(), roles })
+}
+
+fn around<'a>(reader: &mut Reader, field: &Field<'a>) -> Around<'a> {
+    const KEYS: [&str; 2] = ["preCommands", "postCommands"];
+    let Some(mut keys) = reader.keys(field, &KEYS, "write `preCommands` or `postCommands`") else { return Around::default() };
+    let [before, after] = KEYS.map(|key| keys.take(key).map(|it| commands(reader, &it)).unwrap_or_default());
+    reader.no_more(keys);
+    Around { before, after }
+}
+
+pub(super) fn commands<'a>(reader: &mut Reader, field: &Field<'a>) -> Vec<&'a str> {
+    const HINT: &str = "write a list of commands, each a text";
+    reader.some_items(field, HINT).iter().filter_map(|item| reader.text(item, HINT)).collect()
+}
+
+const DEFAULT_CLUSTER: &str = "default";
+
+/// The deployment that is chosen, and the virtual cluster.
+pub(super) fn defaults<'a>(reader: &mut Reader, field: Option<Field<'a>>, all: Vec<Deployment<'a>>) -> (Option<Deployment<'a>>, String) {
+    const KEYS: [&str; 2] = ["virtualCluster", "deployment"];
+    let keys = field.as_ref().and_then(|it| reader.keys(it, &KEYS, "write `virtualCluster` or `deployment`"));
+    let Some(mut keys) = keys else {
+        note_unused(reader, &all, None);
+        return (None, DEFAULT_CLUSTER.into());
+    };
+    let cluster = keys.take("virtualCluster").map_or(DEFAULT_CLUSTER.into(), |it| virtual_cluster(reader, &it));
+    let name = keys.take("deployment").and_then(|it| Some((reader.text(&it, "write the name of a deployment")?, it)));
+    for (_, other) in keys.rest() {
+        reader.for_people(&other, "has no effect, here as there");
+    }
+    note_unused(reader, &all, name.as_ref().map(|(name, _)| *name));
+    let Some((name, field)) = name else { return (None, cluster) };
+    let found = all.iter().find(|it| it.name == Some(name)).cloned();
+    match &found {
+        Some(_) => reader.notes.kept(&field.path, field.place, "its commands stand around those of the roles"),
+        None => {
+            let names: Vec<&str> = all.iter().filter_map(|it| it.name).collect();
+            let hint = if names.is_empty() {
+                "there is none; add it under `deployments`".into()
+            } else {
+                format!("there are {}", names.join(", "))
+            };
+            reader.tell(&field, format!("there is no deployment {}", shown(name)), hint);
+        }
+    }
+    (found, cluster)
+}
+
+fn note_unused(reader: &mut Reader, all: &[Deployment<'_>], chosen: Option<&str>) {
+    for deployment in all {
+        if deployment.name.is_some() && deployment.name == chosen {
+            reader.notes.kept(&deployment.field.path, deployment.field.place, "put around the commands of the roles it names");
+        } else {
+            reader.for_people(&deployment.field, "`defaults.deployment` does not name it, so it has no effect, here as there");
+        }
+    }
+}
+
+fn virtual_cluster(reader: &mut Reader, field: &Field<'_>) -> String {
+    let name = match field.word() {
+        Some(Word::Null) | None => DEFAULT_CLUSTER.to_owned(),
+        Some(_) => js::text(field.node),
+    };
+    let reason = "env.PAI_VIRTUAL_CLUSTER; tasks are told the name, and the job is placed wherever it fits";
+    reader.notes.changed(&field.path, field.place, reason);
+    name
+}

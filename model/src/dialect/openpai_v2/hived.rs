@@ -1,0 +1,105 @@
+//! `extras.hivedScheduler`: priority, and on which machines a role would like to run.
+
+use std::collections::BTreeMap;
+
+use super::{
+    field::{Field, Reader},
+    job::Job,
+    js::Word,
+};
+use crate::spec::shown;
+
+const PRIORITIES: [(&str, i32); 3] = [("prod", 100), ("test", 10), ("oppo", -1)];
+const DEFAULT_PRIORITY: i32 = 10;
+const KEYS: [&str; 5] = ["jobPriorityClass", "taskRoles", "gangReleaseEnable", "lazyPreemptionEnable", "ignoreK8sSuggestedNodes"];
+
+/// Answers the job's priority.
+pub(super) fn read(reader: &mut Reader, field: &Field<'_>, job: &Job<'_>) -> Option<i32> {
+    let mut keys = reader.keys(field, &KEYS, "write `jobPriorityClass: test` under it")?;
+    let priority = keys.take("jobPriorityClass").map_or(Some(DEFAULT_PRIORITY), |it| priority(reader, &it));
+    if let Some(roles) = keys.take("taskRoles") {
+        roles_of(reader, &roles, job);
+    }
+    for key in &KEYS[2..] {
+        if let Some(field) = keys.take(key) {
+            reader.notes.ignored(&field.path, field.place, "this scheduler has no such choice: it places a gang whole and moves nobody");
+        }
+    }
+    for (_, other) in keys.rest() {
+        reader.for_people(&other, "has no effect, here as there");
+    }
+    priority
+}
+
+fn priority(reader: &mut Reader, field: &Field<'_>) -> Option<i32> {
+    let names = PRIORITIES.map(|(name, _)| name).join(", ");
+    let known = PRIORITIES.iter().find(|(name, _)| field.word() == Some(Word::Text(name)));
+    match known {
+        Some((_, priority)) => reader.notes.kept(&field.path, field.place, format!("priority; {priority}")),
+        None => reader.wrong(field, &format!("one of {names}"), "write `jobPriorityClass: test`, which is also the default"),
+    }
+    known.map(|(_, priority)| *priority)
+}
+
+/// What one role asks for.
+#[derive(Clone, Copy, PartialEq)]
+struct Wish<'a> {
+    sku_type: Option<&'a str>,
+    pinned_cell: Option<&'a str>,
+}
+
+fn roles_of(reader: &mut Reader, field: &Field<'_>, job: &Job<'_>) {
+    const HINT: &str = "write the name of a role and under it `skuType`";
+    let roles = reader.entries(field, HINT);
+    if roles.is_empty() && matches!(field.node.value, crate::located::Value::Map(_)) {
+        reader.tell(field, "is empty", HINT);
+    }
+    let mut groups: BTreeMap<&str, Wish<'_>> = BTreeMap::new();
+    for (name, field) in roles {
+        if !job.roles.contains_key(name) {
+            let names: Vec<&str> = job.roles.keys().copied().collect();
+            reader.tell(&field, format!("there is no role {}", shown(name)), format!("there are {}", names.join(", ")));
+        }
+        role(reader, &field, &mut groups);
+    }
+}
+
+fn role<'a>(reader: &mut Reader, field: &Field<'a>, groups: &mut BTreeMap<&'a str, Wish<'a>>) {
+    const KEYS: [&str; 3] = ["skuType", "pinnedCellId", "affinityGroupName"];
+    let Some(mut keys) = reader.keys(field, &KEYS, "write `skuType: …` under it") else { return };
+    let [sku_type, pinned_cell, group] = KEYS.map(|key| keys.take(key).and_then(|it| text_or_null(reader, &it)));
+    let wish = Wish { sku_type, pinned_cell };
+    if sku_type.is_some() && pinned_cell.is_some() {
+        reader.tell(field, "has both `skuType` and `pinnedCellId`", "keep one of them");
+    }
+    if let Some(group) = group
+        && *groups.entry(group).or_insert(wish) != wish
+    {
+        let message = format!("the roles of the group {} do not agree on `skuType` and `pinnedCellId`", shown(group));
+        reader.tell(field, message, "write the same for each of them");
+    }
+    for (key, other) in keys.rest() {
+        match key {
+            "skuNum" | "skuNumber" => reader.for_people(&other, "the number follows from `resourcePerInstance`, here as there"),
+            "gpuType" | "reservationId" => reader.for_people(&other, "OpenPAI takes it and does nothing about it; neither do we"),
+            _ => reader.for_people(&other, "has no effect, here as there"),
+        }
+    }
+}
+
+fn text_or_null<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<&'a str> {
+    if field.is_null() {
+        reader.for_people(field, "asks for nothing");
+        return None;
+    }
+    let text = reader.text(field, "write a name, or remove the key")?;
+    let reason = match field.path.rsplit('.').next() {
+        Some("skuType") => {
+            "which machines are called so is not known here; write `accelerators: {TYPE: N}` in the converted file to ask for a type"
+        }
+        Some("pinnedCellId") => "no cells are pinned here; the job is placed wherever it fits",
+        _ => "tasks are placed wherever they fit; there are no affinity groups here",
+    };
+    reader.notes.ignored(&field.path, field.place, reason);
+    Some(text)
+}

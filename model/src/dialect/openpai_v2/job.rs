@@ -1,0 +1,192 @@
+//! The top level of the file.
+
+use indexmap::IndexMap;
+
+use super::{
+    deployments::{self, Deployment},
+    field::{Field, Keys, Reader},
+    js::Word,
+    parameters,
+    prerequisites::{self, Prerequisites},
+    secrets::Secrets,
+};
+use crate::{
+    dialect::openpai_common,
+    located::Node,
+    spec::{Retries, shown},
+};
+
+/// All of the file but what each role and the extras say.
+pub(super) struct Job<'a> {
+    name: Option<Field<'a>>,
+    pub description: Option<&'a str>,
+    pub retries: Option<Retries>,
+    pub parameters: Option<&'a Node>,
+    pub secrets: Secrets<'a>,
+    pub prerequisites: Prerequisites<'a>,
+    /// The one that `defaults` names.
+    pub deployment: Option<Deployment<'a>>,
+    pub virtual_cluster: String,
+    pub extras: Option<Field<'a>>,
+    pub roles: IndexMap<&'a str, Field<'a>>,
+}
+
+const KEYS: [&str; 14] = [
+    "protocolVersion",
+    "name",
+    "type",
+    "version",
+    "contributor",
+    "description",
+    "prerequisites",
+    "parameters",
+    "secrets",
+    "jobRetryCount",
+    "taskRoles",
+    "deployments",
+    "defaults",
+    "extras",
+];
+
+const NAME_CHARACTERS_MAX: usize = 255;
+
+impl<'a> Job<'a> {
+    pub fn read(reader: &mut Reader, root: &Field<'a>) -> Option<Self> {
+        let mut keys = reader.keys(root, &KEYS, "a job file begins with `protocolVersion: 2`")?;
+        let keys_ = &mut keys;
+        if let Some(version) = reader.required(keys_, "protocolVersion", "write `protocolVersion: 2`") {
+            reader.version_2(&version);
+        }
+        check_type(reader, keys_);
+        let name = reader.required(keys_, "name", "give the job a name, such as `name: digits`").filter(|it| name(reader, it).is_some());
+        let description = about(reader, keys_);
+        let deployments = keys_.take("deployments").map(|it| deployments::read(reader, &it)).unwrap_or_default();
+        let (deployment, virtual_cluster) = deployments::defaults(reader, keys_.take("defaults"), deployments);
+        let job = Job {
+            name,
+            description,
+            retries: keys_.take("jobRetryCount").and_then(|it| retries(reader, &it)),
+            parameters: keys_.take("parameters").and_then(|it| parameters::read(reader, &it)),
+            secrets: keys_.take("secrets").map(|it| Secrets::read(reader, &it)).unwrap_or_default(),
+            prerequisites: keys_.take("prerequisites").map(|it| prerequisites::read(reader, &it)).unwrap_or_default(),
+            deployment,
+            virtual_cluster,
+            extras: keys_.take("extras"),
+            roles: roles(reader, keys_),
+        };
+        reader.no_more(keys);
+        job.prerequisites.check_auth(reader, job.secrets.node);
+        Some(job)
+    }
+
+    pub fn written_name(&self) -> Option<&'a str> {
+        match self.name.as_ref()?.word() {
+            Some(Word::Text(name)) => Some(name),
+            Some(Word::Null | Word::Truth(_) | Word::Number(_) | Word::Date(_)) | None => None,
+        }
+    }
+
+    /// The job's name as it can stand here.
+    pub fn fitting_name(&self, reader: &mut Reader, given: Option<&str>) -> String {
+        let (Some(field), Some(written)) = (&self.name, self.written_name()) else { return String::new() };
+        if let Some(given) = given {
+            reader.notes.changed(&field.path, field.place, format!("name; {} was given beside the file", shown(given)));
+            return given.to_owned();
+        }
+        let (fitting, changed) = openpai_common::job_name(written);
+        if changed {
+            let reason = format!("name; it is {} here: 1 to 64 characters, the first a letter or a digit", shown(&fitting));
+            reader.notes.changed(&field.path, field.place, reason);
+        } else {
+            reader.notes.kept(&field.path, field.place, "name");
+        }
+        fitting
+    }
+}
+
+/// A name of a job, a prerequisite or a deployment.
+pub(super) fn name<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<&'a str> {
+    const HINT: &str = "use letters, digits, `_` and `-`";
+    let text = reader.text(field, HINT)?;
+    let length = text.chars().count();
+    let bad = text.chars().find(|c| !c.is_ascii_alphanumeric() && !"_-".contains(*c));
+    if length == 0 {
+        reader.tell(field, "is empty", HINT);
+    } else if let Some(bad) = bad {
+        reader.tell(field, format!("{} has {}", shown(text), shown(&bad.to_string())), HINT);
+    } else if length > NAME_CHARACTERS_MAX {
+        reader.tell(field, format!("{} has {length} characters; the most is {NAME_CHARACTERS_MAX}", shown(text)), "choose a shorter one");
+    } else {
+        return Some(text);
+    }
+    None
+}
+
+/// What has no effect: who wrote the file and which version of it this is.
+pub(super) fn about<'a>(reader: &mut Reader, keys: &mut Keys<'a>) -> Option<&'a str> {
+    if let Some(version) = keys.take("version") {
+        match version.word() {
+            Some(Word::Text(_) | Word::Number(_)) => reader.for_people(&version, "for people; it has no effect, here as there"),
+            Some(Word::Null | Word::Truth(_) | Word::Date(_)) | None => {
+                reader.wrong(&version, "text or a number", "write it in quotes, such as \"1.0\"");
+            }
+        }
+    }
+    if let Some(contributor) = keys.take("contributor").filter(|it| reader.text(it, "write a name").is_some()) {
+        reader.for_people(&contributor, "for people; it has no effect, here as there");
+    }
+    let description = keys.take("description")?;
+    let text = reader.text(&description, "write a line of text")?;
+    reader.notes.kept(&description.path, description.place, "description");
+    Some(text)
+}
+
+fn check_type(reader: &mut Reader, keys: &mut Keys<'_>) {
+    let Some(field) = reader.required(keys, "type", "write `type: job`") else { return };
+    if field.word() == Some(Word::Text("job")) {
+        reader.for_people(&field, "every file here is a job");
+    } else {
+        reader.wrong(&field, "`job`", "write `type: job`");
+    }
+}
+
+fn retries(reader: &mut Reader, field: &Field<'_>) -> Option<Retries> {
+    const HINT: &str = "write a number such as 2; a job that is always started again has no spelling in version 2";
+    let count = reader.integer(field, HINT)?;
+    match u32::try_from(count) {
+        Ok(count) => {
+            reader.notes.kept(&field.path, field.place, "retries");
+            Some(Retries::Count(count))
+        }
+        Err(_) if count < 0 => {
+            reader.tell(field, format!("is {count}; it must be 0 or more"), HINT);
+            None
+        }
+        Err(_) => {
+            reader.tell(field, format!("is {count}, which is more than anyone can wait for"), HINT);
+            None
+        }
+    }
+}
+
+/// Role name → role, with the names checked.
+fn roles<'a>(reader: &mut Reader, keys: &mut Keys<'a>) -> IndexMap<&'a str, Field<'a>> {
+    const HINT: &str = "write `worker:` and under it `dockerImage`, `resourcePerInstance` and `commands`";
+    let Some(field) = reader.required(keys, "taskRoles", HINT) else { return IndexMap::new() };
+    let roles: IndexMap<&str, Field<'_>> = reader.named(&field, HINT).into_iter().collect();
+    let mut bare: Vec<(String, &str)> = Vec::new();
+    for (name, field) in &roles {
+        let stripped = stripped(name);
+        if let Some((_, other)) = bare.iter().find(|(bare, _)| *bare == stripped) {
+            let message = format!("{} and {} are both `{stripped}` in the names of PAI_ variables", shown(other), shown(name));
+            reader.tell(field, message, "choose names that differ in letters or digits");
+        }
+        bare.push((stripped, name));
+    }
+    roles
+}
+
+/// What Kubernetes and the discovered variables make of a role's name (hazard H1).
+pub(super) fn stripped(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}

@@ -1,0 +1,52 @@
+//! `parameters`: values for `<% $parameters.x %>`.
+
+use super::{
+    field::{Field, Reader, written},
+    js::{self, Word},
+};
+use crate::{
+    located::{Node, Value},
+    spec::{harmless, join},
+};
+
+pub(super) fn read<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<&'a Node> {
+    reader.keys(field, &[], "write `NAME: value` pairs")?;
+    note(reader, field);
+    Some(field.node)
+}
+
+/// One note for each value, with a word on those that JavaScript prints in its own way (hazard H5).
+fn note(reader: &mut Reader, field: &Field<'_>) {
+    match &field.node.value {
+        Value::Map(entries) => {
+            for entry in entries {
+                note(reader, &Field { path: join(&field.path, &entry.key), place: entry.key_place, node: &entry.value });
+            }
+        }
+        Value::List(items) => {
+            for (index, item) in items.iter().enumerate() {
+                note(reader, &Field { path: format!("{}[{index}]", field.path), place: item.place, node: item });
+            }
+        }
+        Value::Scalar(_) => note_word(reader, field),
+        Value::Refused => {}
+    }
+}
+
+fn note_word(reader: &mut Reader, field: &Field<'_>) {
+    let (printed, written) = (js::text(field.node), written(field.node));
+    match field.word() {
+        Some(Word::Null) => {
+            reader.notes.changed(&field.path, field.place, "is nothing, so a reference to it stands for nothing");
+        }
+        Some(Word::Number(_) | Word::Truth(_) | Word::Date(_)) if printed != written => {
+            let reason = format!(
+                "commands have it as `{}`, as OpenPAI printed it; put it in quotes to keep `{}`",
+                harmless(&printed),
+                harmless(written)
+            );
+            reader.notes.changed(&field.path, field.place, reason);
+        }
+        Some(_) | None => reader.notes.kept(&field.path, field.place, "put into commands"),
+    }
+}

@@ -1,0 +1,144 @@
+//! Runtime plugins: from `extras`, and from prerequisites that roles opt in to.
+
+use indexmap::IndexMap;
+
+use super::{
+    extras::{Extras, NO_VOLUME},
+    field::{Field, Reader},
+    job::Job,
+    script::{Script, Step},
+};
+use crate::{located::Value, spec::shown};
+
+mod cmd;
+mod git;
+pub(super) mod reference;
+mod ssh;
+
+pub(super) use ssh::note as note_ssh;
+
+/// One plugin, as it is to run.
+#[derive(Clone, Debug)]
+pub(super) struct Plugin<'a> {
+    pub name: &'a str,
+    pub field: Field<'a>,
+    /// None if there are none, or nothing in them.
+    pub parameters: Option<Field<'a>>,
+    pub failure_is_fine: bool,
+    /// Where it runs; everywhere if not given.
+    roles: Option<Vec<&'a str>>,
+    /// Whether it is a prerequisite, whose other keys are its parameters.
+    is_prerequisite: bool,
+}
+
+const KNOWN: [&str; 5] = ["ssh", "tensorboard", "cmd", "git", "teamwise_storage"];
+const PREFIX: &str = "com.microsoft.pai.runtimeplugin.";
+
+pub(super) fn read<'a>(reader: &mut Reader, field: &Field<'a>) -> Vec<Plugin<'a>> {
+    let items = reader.items(field, "write a list such as `[{plugin: ssh, parameters: {jobssh: true}}]`");
+    items.iter().filter_map(|item| one(reader, item)).collect()
+}
+
+fn one<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<Plugin<'a>> {
+    const KEYS: [&str; 4] = ["plugin", "parameters", "failurePolicy", "taskroles"];
+    let mut keys = reader.keys(field, &KEYS, "write `plugin: NAME` and its `parameters`")?;
+    let name = reader.required(&mut keys, "plugin", "write the name of the plugin");
+    let name = name.and_then(|it| reader.text(&it, "write the name of the plugin"));
+    let failure_is_fine = keys.take("failurePolicy").is_some_and(|it| failure_is_fine(reader, &it));
+    let roles = keys.take("taskroles").map(|it| reader.texts(&it, "write a list of roles").into_iter().map(|(name, _)| name).collect());
+    let parameters = keys.take("parameters").filter(|it| !it.is_null()).filter(|it| !is_empty(reader, it));
+    for (_, other) in keys.rest() {
+        reader.for_people(&other, "has no effect, here as there");
+    }
+    Some(Plugin { name: name?, field: field.clone(), parameters, failure_is_fine, roles, is_prerequisite: false })
+}
+
+fn is_empty(reader: &mut Reader, field: &Field<'_>) -> bool {
+    match &field.node.value {
+        Value::Map(entries) => entries.is_empty(),
+        Value::Scalar(_) | Value::List(_) | Value::Refused => {
+            reader.wrong(field, "a map", "write the parameters of the plugin by name");
+            true
+        }
+    }
+}
+
+fn failure_is_fine(reader: &mut Reader, field: &Field<'_>) -> bool {
+    let policy = reader.text(field, "write `fail` or `ignore`").unwrap_or("fail").to_ascii_lowercase();
+    if policy != "fail" && policy != "ignore" {
+        reader.tell(field, format!("{} is not a failure policy", shown(&policy)), "write `fail` or `ignore`");
+    }
+    policy == "ignore"
+}
+
+/// The plugins of each role in the order in which they start: first those of its prerequisites.
+pub(super) fn by_role<'a>(reader: &mut Reader, job: &Job<'a>, from_extras: &[Plugin<'a>]) -> IndexMap<&'a str, Vec<Plugin<'a>>> {
+    let mut by_role = IndexMap::new();
+    for (name, role) in &job.roles {
+        let mut plugins = of_prerequisites(reader, job, role);
+        plugins.extend(from_extras.iter().filter(|it| it.roles.as_ref().is_none_or(|roles| roles.contains(name))).cloned());
+        by_role.insert(*name, plugins);
+    }
+    for plugin in from_extras {
+        let runs = by_role.values().flatten().any(|it: &Plugin<'_>| it.field.path == plugin.field.path);
+        if !runs {
+            reader.for_people(&plugin.field, "`taskroles` names no role of the job, so it has no effect, here as there");
+        }
+    }
+    tell_all(reader, &by_role);
+    by_role
+}
+
+fn of_prerequisites<'a>(reader: &mut Reader, job: &Job<'a>, role: &Field<'a>) -> Vec<Plugin<'a>> {
+    let Some(names) = role.get("prerequisites").filter(|it| matches!(it.node.value, Value::List(_))) else { return Vec::new() };
+    let mut plugins = Vec::new();
+    for item in reader.items(&names, "write a list of names") {
+        let Some(super::js::Word::Text(name)) = item.word() else { continue };
+        let Some(prerequisite) = job.prerequisites.named(name) else { continue };
+        let Some(super::js::Word::Text(plugin)) = prerequisite.field.get("plugin").and_then(|it| it.word()) else { continue };
+        let Some(name) = plugin.strip_prefix(PREFIX) else { continue };
+        let failure_is_fine = prerequisite.field.get("failurePolicy").is_some_and(|it| failure_is_fine(reader, &it));
+        let field = prerequisite.field.clone();
+        plugins.push(Plugin { name, parameters: Some(field.clone()), field, failure_is_fine, roles: None, is_prerequisite: true });
+    }
+    plugins
+}
+
+/// A word on each plugin that runs somewhere, once.
+fn tell_all(reader: &mut Reader, by_role: &IndexMap<&str, Vec<Plugin<'_>>>) {
+    let mut told: Vec<&str> = Vec::new();
+    for plugin in by_role.values().flatten() {
+        if told.contains(&plugin.field.path.as_str()) {
+            continue;
+        }
+        told.push(&plugin.field.path);
+        match plugin.name {
+            "cmd" => cmd::check(reader, plugin),
+            "git" => git::check(reader, plugin),
+            "ssh" | "tensorboard" => {}
+            "teamwise_storage" => reader.notes.ignored(&plugin.field.path, plugin.field.place, NO_VOLUME),
+            unknown => {
+                let hint = format!("there are {}", KNOWN.join(", "));
+                reader.tell(&plugin.field, format!("there is no plugin {}", shown(unknown)), hint);
+            }
+        }
+    }
+}
+
+/// What the plugins of a role run in its tasks.
+pub(super) fn steps(reader: &mut Reader, job: &Job<'_>, extras: &Extras<'_>, role: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for plugin in extras.plugins.get(role).into_iter().flatten() {
+        let mut filled = |field: &Field<'_>, text: &str| reference::fill(reader, job, role, field, text);
+        let step = match plugin.name {
+            "cmd" => cmd::step(plugin, &mut filled),
+            "git" => git::step(plugin, &mut filled, &job.secrets),
+            _ => None,
+        };
+        steps.extend(step);
+    }
+    steps
+}
+
+/// Puts references into a text of a plugin's parameters.
+pub(super) type Fill<'f> = dyn FnMut(&Field<'_>, &str) -> Script + 'f;

@@ -1,0 +1,90 @@
+//! `cmd`: commands before and after those of the role.
+
+use super::{Fill, Plugin};
+use crate::dialect::openpai_v2::{
+    field::{Field, Reader},
+    js::Word,
+    script::{Script, Step},
+};
+use crate::{located::Value, spec::shown};
+
+const TEXT_HINT: &str = "write a list of commands, each a text";
+
+pub(super) fn check(reader: &mut Reader, plugin: &Plugin<'_>) {
+    let Some(parameters) = &plugin.parameters else {
+        return reader.for_people(&plugin.field, "has no parameters, so it does nothing, here as there");
+    };
+    let of_old = ["preCommands", "postCommands"].map(|key| parameters.get(key));
+    for field in of_old.iter().flatten() {
+        reader.texts(field, TEXT_HINT);
+    }
+    if let Some(callbacks) = parameters.get("callbacks") {
+        if of_old.iter().flatten().next().is_some() {
+            reader.tell(&callbacks, "stands beside `preCommands` or `postCommands`", "write all commands as callbacks, or none");
+        }
+        for callback in reader.items(&callbacks, "write `- {event: taskStarts, commands: […]}`") {
+            check_callback(reader, &callback);
+        }
+    }
+    reader.notes.kept(
+        &plugin.field.path,
+        plugin.field.place,
+        "its commands run before the role's, and after them once they have ended well",
+    );
+}
+
+fn check_callback(reader: &mut Reader, callback: &Field<'_>) {
+    let Some(mut keys) = reader.keys(callback, &["event", "commands"], "write `event` and `commands`") else { return };
+    if let Some(field) = reader.required(&mut keys, "event", "write `event: taskStarts` or `taskSucceeds`")
+        && let Some(event) = reader.text(&field, "write `taskStarts` or `taskSucceeds`")
+        && event != "taskStarts"
+        && event != "taskSucceeds"
+    {
+        let reason = format!("nothing happens at {}, here as there: there are taskStarts and taskSucceeds", shown(event));
+        reader.for_people(&field, &reason);
+    }
+    if let Some(field) = reader.required(&mut keys, "commands", TEXT_HINT) {
+        reader.texts(&field, TEXT_HINT);
+    }
+}
+
+pub(super) fn step(plugin: &Plugin<'_>, fill: &mut Fill<'_>) -> Option<Step> {
+    let parameters = plugin.parameters.as_ref()?;
+    let callbacks = parameters.get("callbacks");
+    let mut lines = |key: &str, event: &str| {
+        let lists: Vec<Field<'_>> = match &callbacks {
+            Some(callbacks) => at_event(callbacks, event),
+            None => parameters.get(key).into_iter().collect(),
+        };
+        joined(&lists, fill)
+    };
+    let (before, after) = (lines("preCommands", "taskStarts"), lines("postCommands", "taskSucceeds"));
+    (before.is_some() || after.is_some()).then_some(Step { before, after, failure_is_fine: plugin.failure_is_fine })
+}
+
+/// The commands of every callback for that event.
+fn at_event<'a>(callbacks: &Field<'a>, event: &str) -> Vec<Field<'a>> {
+    items(callbacks)
+        .iter()
+        .filter(|it| it.get("event").and_then(|it| it.word()) == Some(Word::Text(event)))
+        .filter_map(|it| it.get("commands"))
+        .collect()
+}
+
+fn items<'a>(field: &Field<'a>) -> Vec<Field<'a>> {
+    let Value::List(items) = &field.node.value else { return Vec::new() };
+    items.iter().map(|node| Field { path: field.path.clone(), place: node.place, node }).collect()
+}
+
+fn joined(lists: &[Field<'_>], fill: &mut Fill<'_>) -> Option<Script> {
+    let mut script: Option<Script> = None;
+    for item in lists.iter().flat_map(items) {
+        let Some(Word::Text(text)) = item.word() else { continue };
+        let line = fill(&item, text);
+        script = Some(match script {
+            Some(before) => before.then_line(line),
+            None => line,
+        });
+    }
+    script
+}

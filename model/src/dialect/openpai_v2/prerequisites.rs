@@ -1,0 +1,171 @@
+//! `prerequisites`: images, scripts, data and outputs that roles name.
+
+use super::{
+    field::{Field, Keys, Reader},
+    job,
+    js::Word,
+    render::{View, render},
+};
+use crate::{dialect::openpai_common, located::Node, spec::shown};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    DockerImage,
+    Script,
+    Output,
+    Data,
+}
+
+impl Kind {
+    const ALL: [Kind; 4] = [Kind::DockerImage, Kind::Script, Kind::Output, Kind::Data];
+
+    fn text(self) -> &'static str {
+        match self {
+            Kind::DockerImage => "dockerimage",
+            Kind::Script => "script",
+            Kind::Output => "output",
+            Kind::Data => "data",
+        }
+    }
+}
+
+pub(super) struct Prerequisite<'a> {
+    pub kind: Kind,
+    pub name: &'a str,
+    pub field: Field<'a>,
+}
+
+#[derive(Default)]
+pub(super) struct Prerequisites<'a> {
+    all: Vec<Prerequisite<'a>>,
+    /// Whether some of them could not be read, so that one who asks in vain need not be told.
+    pub some_are_missing: bool,
+}
+
+impl<'a> Prerequisites<'a> {
+    pub fn find(&self, kind: Kind, name: &str) -> Option<&Prerequisite<'a>> {
+        self.all.iter().find(|it| it.kind == kind && it.name == name)
+    }
+
+    /// By name alone; the last of that name counts, as in OpenPAI's runtime.
+    pub fn named(&self, name: &str) -> Option<&Prerequisite<'a>> {
+        self.all.iter().rfind(|it| it.name == name)
+    }
+
+    pub fn names(&self, kind: Option<Kind>) -> String {
+        let names: Vec<&str> = self.all.iter().filter(|it| kind.is_none_or(|kind| it.kind == kind)).map(|it| it.name).collect();
+        if names.is_empty() { "there is none".into() } else { format!("there are {}", names.join(", ")) }
+    }
+
+    /// The server puts secrets into `auth`, so a reference there must be whole.
+    pub fn check_auth(&self, reader: &mut Reader, secrets: Option<&Node>) {
+        let view = View(secrets.map(|node| ("$secrets", node)).into_iter().collect());
+        for auth in self.all.iter().filter_map(|it| it.field.get("auth")) {
+            for (_, field) in reader.entries(&auth, "write `username`, `password` and `registryuri`") {
+                let Some(Word::Text(text)) = field.word() else { continue };
+                if let Err(error) = render(text, &view) {
+                    reader.tell(&field, error.to_string(), "write `<% $secrets.NAME %>`");
+                }
+            }
+        }
+    }
+}
+
+const OF_AN_IMAGE: [&str; 8] = ["protocolVersion", "name", "type", "version", "contributor", "description", "auth", "uri"];
+const OF_THE_REST: [&str; 10] =
+    ["protocolVersion", "name", "type", "version", "contributor", "description", "uri", "plugin", "require", "failurePolicy"];
+
+pub(super) fn read<'a>(reader: &mut Reader, field: &Field<'a>) -> Prerequisites<'a> {
+    let items = reader.some_items(field, "write `- {name: image, type: dockerimage, uri: …}`");
+    let count = items.len();
+    let mut all: Vec<Prerequisite<'_>> = Vec::new();
+    for item in items {
+        let Some(read) = one(reader, &item) else { continue };
+        if all.iter().any(|it| it.kind == read.kind && it.name == read.name) {
+            let message = format!("{} is here a second time as a {}", shown(read.name), read.kind.text());
+            reader.tell(&item, message, "give each prerequisite of a type a name of its own");
+        }
+        all.push(read);
+    }
+    Prerequisites { some_are_missing: all.len() < count, all }
+}
+
+fn one<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<Prerequisite<'a>> {
+    let kind = kind(reader, field)?;
+    let known: &'static [&'static str] = if kind == Kind::DockerImage { &OF_AN_IMAGE } else { &OF_THE_REST };
+    let mut keys = reader.keys(field, known, "write `name`, `type` and `uri`")?;
+    keys.take("type");
+    let name = reader.required(&mut keys, "name", "give it a name for roles to say").and_then(|it| job::name(reader, &it));
+    if let Some(version) = keys.take("protocolVersion") {
+        reader.version_2(&version);
+    }
+    let notes_before = reader.notes.clone();
+    job::about(reader, &mut keys);
+    reader.notes = notes_before;
+    match kind {
+        Kind::DockerImage => image(reader, keys),
+        Kind::Script | Kind::Output | Kind::Data => other(reader, keys, kind),
+    }
+    Some(Prerequisite { kind, name: name?, field: field.clone() })
+}
+
+fn kind(reader: &mut Reader, field: &Field<'_>) -> Option<Kind> {
+    const HINT: &str = "write `type: dockerimage`, `script`, `output` or `data`";
+    let mut keys = reader.keys(field, &OF_THE_REST, "write `name`, `type` and `uri`")?;
+    let field = reader.required(&mut keys, "type", HINT)?;
+    let text = reader.text(&field, HINT)?;
+    let kind = Kind::ALL.into_iter().find(|it| it.text() == text);
+    if kind.is_none() {
+        reader.tell(&field, format!("{} is not a type of prerequisite", shown(text)), HINT);
+    }
+    kind
+}
+
+fn image(reader: &mut Reader, mut keys: Keys<'_>) {
+    if let Some(uri) = reader.required(&mut keys, "uri", "write the image, such as `uri: pytorch/pytorch:2.1`") {
+        if let Some(text) = reader.text(&uri, "write the image as text") {
+            reader.notes.changed(&uri.path, uri.place, openpai_common::image_note(text));
+        }
+    }
+    if let Some(auth) = keys.take("auth") {
+        auth_of(reader, &auth);
+    }
+    reader.no_more(keys);
+}
+
+fn auth_of(reader: &mut Reader, auth: &Field<'_>) {
+    const KEYS: [&str; 3] = ["username", "password", "registryuri"];
+    let Some(mut keys) = reader.keys(auth, &KEYS, "write `username`, `password` and `registryuri`") else { return };
+    for key in KEYS {
+        if let Some(field) = keys.take(key) {
+            reader.text(&field, "write text, or `<% $secrets.NAME %>`");
+        }
+    }
+    let reason = "no image is pulled with a job's own password here; let the machines that run images log in to the registry";
+    reader.notes.ignored(&auth.path, auth.place, reason);
+}
+
+/// Unknown keys are welcome: they are the parameters of its plugin.
+fn other(reader: &mut Reader, mut keys: Keys<'_>, kind: Kind) {
+    match (keys.take("uri"), kind) {
+        (Some(uri), Kind::Data) => {
+            if !reader.texts(&uri, "write a list of texts, such as `uri: [\"https://example.com/digits\"]`").is_empty() {
+                reader.notes.kept(&uri.path, uri.place, "put into commands where they say `$data.uri`; nothing is fetched, here as there");
+            }
+        }
+        (Some(uri), Kind::Script | Kind::Output | Kind::DockerImage) => {
+            if reader.text(&uri, "write one text").is_some() {
+                let reason = format!("put into commands where they say `${}.uri`; nothing is fetched, here as there", kind.text());
+                reader.notes.kept(&uri.path, uri.place, reason);
+            }
+        }
+        (None, _) => {}
+    }
+    if let Some(plugin) = keys.take("plugin") {
+        reader.text(&plugin, "write `com.microsoft.pai.runtimeplugin.NAME`");
+    }
+    if let Some(require) = keys.take("require") {
+        reader.texts(&require, "write a list of names");
+        reader.for_people(&require, "nothing is done about it, here as there");
+    }
+}

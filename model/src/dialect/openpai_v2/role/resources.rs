@@ -1,0 +1,121 @@
+//! `resourcePerInstance` and `extraContainerOptions`.
+
+use std::collections::BTreeMap;
+
+use super::super::field::{Field, Keys, Reader};
+use crate::spec::{Accelerators, PortCount, Ports, RoleSpec, Size, join};
+
+/// As the file says them.
+#[derive(Debug, Default)]
+pub(in super::super) struct Resources {
+    pub cpu: i64,
+    pub memory_mb: i64,
+    pub gpu: i64,
+    /// 0 if not given: variables say so, although 512 is used (hazard H10).
+    pub shm_mb: i64,
+    ports: BTreeMap<String, u32>,
+}
+
+const SHM_MB_DEFAULT: i64 = 512;
+/// Every task has these, asked for or not.
+const ALWAYS: [&str; 2] = ["http", "ssh"];
+
+impl Resources {
+    /// A role with nothing but resources.
+    pub fn spec(&self) -> RoleSpec {
+        let mib = |count: i64| Size::Text(format!("{count}MiB"));
+        let ports = self.ports.iter().filter(|(_, count)| **count > 0);
+        RoleSpec {
+            cpus: (self.cpu > 0).then_some(self.cpu as f64),
+            memory: (self.memory_mb > 0).then(|| mib(self.memory_mb)),
+            shared_memory: Some(mib(if self.shm_mb == 0 { SHM_MB_DEFAULT } else { self.shm_mb })),
+            accelerators: u32::try_from(self.gpu).ok().filter(|count| *count > 0).map(Accelerators::AnyType),
+            ports: Some(Ports::Counts(ports.map(|(label, count)| (label.clone(), PortCount::Any(*count))).collect())),
+            ..RoleSpec::default()
+        }
+    }
+}
+
+pub(super) fn read(reader: &mut Reader, keys: &mut Keys<'_>, role: &str) -> Resources {
+    const HINT: &str = "write `cpu`, `memoryMB` and `gpu` under it";
+    let role = join("roles", role);
+    let mut resources = Resources { ports: ALWAYS.map(|label| (label.to_owned(), 1)).into(), ..Resources::default() };
+    if let Some(field) = reader.required(keys, "resourcePerInstance", HINT)
+        && let Some(mut keys) = reader.keys(&field, &["cpu", "memoryMB", "gpu", "ports"], HINT)
+    {
+        let mut amount =
+            |key, ours| reader.required(&mut keys, key, "write a whole number").map_or(0, |it| amount(reader, &it, &join(&role, ours)));
+        resources.cpu = amount("cpu", "cpus");
+        resources.memory_mb = amount("memoryMB", "memory");
+        resources.gpu = amount("gpu", "accelerators");
+        if let Some(field) = keys.take("ports") {
+            ports(reader, &field, &role, &mut resources.ports);
+        }
+        reader.no_more(keys);
+    }
+    if let Some(field) = keys.take("extraContainerOptions") {
+        resources.shm_mb = container_options(reader, &field, &role);
+    }
+    resources
+}
+
+fn amount(reader: &mut Reader, field: &Field<'_>, becomes: &str) -> i64 {
+    let Some(count) = reader.integer(field, "write a whole number") else { return 0 };
+    if !(0..=i64::from(u32::MAX)).contains(&count) {
+        reader.tell(field, format!("is {count}, which no machine can give"), "write a number such as 2");
+        return 0;
+    }
+    if count == 0 && !becomes.ends_with("accelerators") {
+        reader.notes.changed(&field.path, field.place, format!("{becomes}; 0 set no limit in OpenPAI; here it means the usual amount"));
+    } else {
+        reader.notes.kept(&field.path, field.place, becomes);
+    }
+    count
+}
+
+fn ports(reader: &mut Reader, field: &Field<'_>, role: &str, ports: &mut BTreeMap<String, u32>) {
+    for (label, field) in reader.named(field, "write how many by label, such as `{grpc: 1}`") {
+        let Some(count) = reader.integer(&field, "write how many, such as 1") else { continue };
+        let becomes = join(&join(role, "ports"), label);
+        if count <= 0 {
+            reader.notes.changed(&field.path, field.place, format!("{becomes}; it asks for no port, and gets none"));
+        } else {
+            reader.notes.kept(&field.path, field.place, becomes);
+        }
+        ports.insert(label.to_owned(), u32::try_from(count.max(0)).unwrap_or(u32::MAX));
+    }
+}
+
+/// Answers the megabytes of shared memory; unknown keys pass, for the server's schema has its lock in the wrong place.
+fn container_options(reader: &mut Reader, field: &Field<'_>, role: &str) -> i64 {
+    let Some(mut keys) = reader.keys(field, &["shmMB", "infiniband"], "write `shmMB: 1024` under it") else { return 0 };
+    let shm = keys.take("shmMB").map_or(0, |it| shm_mb(reader, &it, &join(role, "shared_memory")));
+    if let Some(field) = keys.take("infiniband") {
+        infiniband(reader, &field);
+    }
+    for (_, other) in keys.rest() {
+        reader.for_people(&other, "has no effect, here as there");
+    }
+    shm
+}
+
+fn shm_mb(reader: &mut Reader, field: &Field<'_>, becomes: &str) -> i64 {
+    let Some(count) = reader.integer(field, "write a number of megabytes, such as 1024") else { return 0 };
+    match count {
+        0 => reader.notes.changed(&field.path, field.place, format!("{becomes}; 0 means the default of {SHM_MB_DEFAULT}, as in OpenPAI")),
+        1.. => reader.notes.kept(&field.path, field.place, becomes),
+        _ => reader.tell(field, format!("is {count}; there is no memory below nothing"), "write a number of megabytes, such as 1024"),
+    }
+    count.max(0)
+}
+
+fn infiniband(reader: &mut Reader, field: &Field<'_>) {
+    match reader.truth(field) {
+        Some(true) => {
+            let reason = "a task sees the network devices its machine shows it; none is asked for by name here";
+            reader.notes.ignored(&field.path, field.place, reason);
+        }
+        Some(false) => reader.for_people(field, "asks for none"),
+        None => {}
+    }
+}

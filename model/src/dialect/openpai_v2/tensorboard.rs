@@ -1,0 +1,97 @@
+//! The plugin `tensorboard`: OpenPAI ran it beside the first task; here it is a role of its own.
+
+use indexmap::IndexMap;
+
+use super::{
+    extras::Extras,
+    field::{Field, Reader},
+    job::Job,
+    js::Word,
+    plugins::{Plugin, reference},
+    script::Script,
+};
+use crate::spec::{Completion, PortCount, Ports, RoleSpec, Size, Threshold, ThresholdWord};
+
+pub(super) fn role(
+    reader: &mut Reader,
+    job: &Job<'_>,
+    extras: &Extras<'_>,
+    roles: &IndexMap<String, RoleSpec>,
+) -> Option<(String, RoleSpec)> {
+    let (first, plugins) = extras.plugins.first()?;
+    let others = extras.plugins.values().skip(1).flatten().filter(|it| it.name == "tensorboard");
+    let plugin = plugins.iter().find(|it| it.name == "tensorboard");
+    for other in others.filter(|it| plugin.is_none_or(|plugin| plugin.field.path != it.field.path)) {
+        reader.for_people(&other.field, "it runs in the first role alone, and is not for that one; it has no effect, here as there");
+    }
+    let plugin = plugin?;
+    let name = free_name(roles);
+    let script = script(reader, job, first, plugin)?;
+    let reason =
+        format!("roles.{name}; a role of its own, which ends with the job; it sees what tasks write where their directories are shared");
+    reader.notes.changed(&plugin.field.path, plugin.field.place, reason);
+    let spec = RoleSpec {
+        tasks: Some(1),
+        command: script.into_command(),
+        image: roles.first().and_then(|(_, role)| role.image.clone()),
+        cpus: Some(1.0),
+        memory: Some(Size::Text("2GiB".into())),
+        ports: Some(Ports::Counts([("http".to_owned(), PortCount::Any(1))].into())),
+        completion: Completion { min_failed: Some(Threshold::Word(ThresholdWord::Never)), wait: Some(false), ..Completion::default() },
+        ..RoleSpec::default()
+    };
+    Some((name, spec))
+}
+
+fn free_name(roles: &IndexMap<String, RoleSpec>) -> String {
+    let mut name = "tensorboard".to_owned();
+    while roles.contains_key(&name) {
+        name.push('_');
+    }
+    name
+}
+
+fn script(reader: &mut Reader, job: &Job<'_>, role: &str, plugin: &Plugin<'_>) -> Option<Script> {
+    let Some(parameters) = &plugin.parameters else {
+        reader.for_people(&plugin.field, "has no parameters, so it does nothing, here as there");
+        return None;
+    };
+    if parameters.get("port").is_none() {
+        reader.tell(&plugin.field, "has no `port`", "write a port under `parameters`, such as `port: 6006`");
+    }
+    let directories = directories(reader, parameters);
+    let (option, named) = if directories.len() > 1 { ("--logdir_spec", true) } else { ("--logdir", false) };
+    let mut script = Script::default();
+    script.text(&format!("set -o errexit -o nounset -o pipefail\nexec tensorboard {option}="));
+    for (index, (name, field, path)) in directories.iter().enumerate() {
+        script.text(if index > 0 { "," } else { "" });
+        if named {
+            script.text(&format!("{name}:"));
+        }
+        script.append(&reference::fill(reader, job, role, field, path), &job.secrets);
+    }
+    script.text(" --host=0.0.0.0 --port=\"$TRAINMASTER_PORTS_HTTP\"");
+    Some(script)
+}
+
+fn directories<'a>(reader: &mut Reader, parameters: &Field<'a>) -> Vec<(&'a str, Field<'a>, &'a str)> {
+    const HINT: &str = "write `logdir: {run: /path/of/the/logs}`";
+    let Some(logdir) = parameters.get("logdir") else {
+        reader.tell(parameters, "has no `logdir`", HINT);
+        return Vec::new();
+    };
+    let entries = reader.entries(&logdir, HINT);
+    if entries.is_empty() && matches!(logdir.node.value, crate::located::Value::Map(_)) {
+        reader.tell(&logdir, "is empty", HINT);
+    }
+    entries
+        .into_iter()
+        .filter_map(|(name, field)| match field.word() {
+            Some(Word::Text(path)) => Some((name, field, path)),
+            Some(_) | None => {
+                reader.wrong(&field, "the path of a directory", HINT);
+                None
+            }
+        })
+        .collect()
+}

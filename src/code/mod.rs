@@ -1,0 +1,3 @@
+//! Where code comes from, and what it needs around it to run.
+
+pub mod python;
