@@ -282,3 +282,25 @@ fn a_supervisor_that_is_killed_while_it_keeps_a_sandbox_has_told_before_how_the_
     let shown = house.wait_for(&job, "failed");
     assert_eq!((&shown["attempt"], &shown["runs"][0]["exit_code"]), (&json!(1), &json!(3)), "{shown:#}");
 }
+
+#[test]
+fn a_server_that_dies_right_after_it_has_placed_a_wave_finds_it_again() {
+    let mut house = House::new();
+    let line = "echo x >> /cache/$TRAINMASTER_TASK_INDEX";
+    house.kill();
+    house.env("TRAINMASTER_CRASH_AT", "schedule.after-reserve-commit");
+    house.start();
+    let file = json!({ "name": "reserved", "gang": false, "roles": { "worker": { "tasks": 6, "command": line } } });
+    let job = house.submit(&file.to_string());
+    house.ended();
+    // Whatever was placed ends, and the next wave is placed by a server that dies as well.
+    house.spawn();
+    house.ended();
+    house.clear_env();
+    house.start();
+    let shown = house.wait_for(&job, "succeeded");
+    assert_eq!(shown["runs"].as_array().unwrap().len(), 6, "{shown:#}");
+    for index in 0..6 {
+        assert_eq!(std::fs::read_to_string(house.data().join("cache").join(index.to_string())).unwrap(), "x\n", "worker-{index} ran once");
+    }
+}
