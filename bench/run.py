@@ -24,6 +24,7 @@ import big_list
 import crash
 import enclosure
 import escape
+import first_collective
 import idle
 import latency
 import ours
@@ -36,7 +37,7 @@ from peers.ray import Ray
 from peers.slurm import Slurm
 from peers.spooler import Spooler
 
-CASES = {"latency": latency, "throughput": throughput, "refill": refill, "idle": idle, "escape": escape, "big_list": big_list, "crash": crash}
+CASES = {"latency": latency, "throughput": throughput, "refill": refill, "idle": idle, "escape": escape, "big_list": big_list, "first_collective": first_collective, "crash": crash}
 PEERS = {"task-spooler": Spooler, "Slurm": Slurm, "pueue": Pueue, "HyperQueue": HyperQueue, "Ray": Ray, "Slurm, 64 CPUs": lambda: Slurm(cpus=64)}
 
 

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-for script in scripts/*.sh .ci/run; do
+for script in scripts/*.sh bench/inside/*.sh .ci/run; do
     bash -n "$script"
 done
 python3 - $(git ls-files '*.py') <<'PYTHON'

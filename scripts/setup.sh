@@ -45,6 +45,7 @@ tests() {
     debian strace "a test makes system calls fail" strace
     debian mkfs.ext4 "a test makes a disk fail" e2fsprogs
     debian faketime "a test makes the clock jump" faketime
+    debian mpicc "a test adds up numbers over MPI" openmpi-bin libopenmpi-dev
 }
 
 python() {

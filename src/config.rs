@@ -24,6 +24,8 @@ pub struct ServerConfig {
     pub nodes: Vec<NodeConfig>,
     /// Devices that no library can find, by type, for the one node of an empty `nodes`.
     pub devices: BTreeMap<String, u32>,
+    /// How long a task that is ready waits for the others of its gang, where the owner says.
+    pub gang_timeout_ms: Option<u64>,
     pub python: PythonConfig,
 }
 
@@ -166,6 +168,7 @@ mod tests {
             nodes: Vec::new(),
             devices: BTreeMap::new(),
             python: PythonConfig::default(),
+            gang_timeout_ms: None,
         };
         assert!(config("127.0.0.1:1", false).check().is_ok());
         assert!(config("[::1]:1", false).check().is_ok());

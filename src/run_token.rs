@@ -4,7 +4,7 @@
 use std::{fs, io, io::Write, os::unix::fs::OpenOptionsExt, path::Path, sync::Arc};
 
 use hmac::{Hmac, KeyInit, Mac};
-use model::ids::RunKey;
+use model::ids::{JobId, RunKey};
 use sha2::Sha256;
 
 #[derive(Clone)]
@@ -33,6 +33,14 @@ impl RunSecret {
 
     pub fn token(&self, run: &RunKey) -> String {
         hex(&self.mac(run).finalize().into_bytes())
+    }
+
+    /// What one attempt of a job shares among its tasks. No run's token, whatever the job is called: those
+    /// are of texts that begin with `job-`.
+    pub fn gang_key(&self, job: JobId, attempt: u32) -> String {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&*self.0).expect("any length is a key");
+        mac.update(format!("gang {job}:{attempt}").as_bytes());
+        hex(&mac.finalize().into_bytes())
     }
 
     /// Compares in constant time.
@@ -78,6 +86,9 @@ mod tests {
         for wrong in ["", "00", "zz", &token[..62], &format!("{token}00"), "ü"] {
             assert!(!after_restart.is_token(&run(1), wrong), "{wrong}");
         }
+        let key = after_restart.gang_key(run(1).job, 1);
+        assert_eq!(key, RunSecret::of(data.path()).unwrap().gang_key(run(1).job, 1));
+        assert!(key != after_restart.gang_key(run(1).job, 2) && !after_restart.is_token(&run(1), &key));
         let elsewhere = tempfile::tempdir().unwrap();
         assert!(!RunSecret::of(elsewhere.path()).unwrap().is_token(&run(1), &token));
     }

@@ -78,6 +78,8 @@ places! {
     exit_part = "exit.part";
     /// What the child reads about its peers.
     peers = "peers";
+    /// What a task of a gang finds of its neighbours.
+    gang = "gang";
     /// Our own words about this run.
     journal = "supervisor.log";
     output = "output";

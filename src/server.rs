@@ -57,7 +57,7 @@ pub async fn up(config: ServerConfig, ready: impl FnOnce(&Ready)) -> anyhow::Res
     let switched = engine.clone();
     let app = Arc::new(App {
         store: store.clone(),
-        house: house_rules(&board),
+        house: house_rules(&board, config.gang_timeout_ms),
         nudge: nudge.clone(),
         board: board.clone(),
         data: config.data.clone(),
@@ -122,11 +122,15 @@ fn fresh_token() -> anyhow::Result<String> {
 }
 
 /// A task that does not say how much memory it needs gets the share that goes with its CPUs.
-fn house_rules(board: &Board) -> HouseRules {
+fn house_rules(board: &Board, gang_timeout_ms: Option<u64>) -> HouseRules {
     let defaults = HouseRules::default();
     let largest = board.for_placing().into_iter().map(|node| node.capacity).max_by_key(|it| it.memory_bytes);
     let share = largest.map(|node| node.memory_bytes / (node.cpus_milli / 1000).max(1));
-    HouseRules { memory_bytes_per_cpu: share.unwrap_or(defaults.memory_bytes_per_cpu), ..defaults }
+    HouseRules {
+        memory_bytes_per_cpu: share.unwrap_or(defaults.memory_bytes_per_cpu),
+        gang_timeout_ms: gang_timeout_ms.unwrap_or(defaults.gang_timeout_ms),
+        ..defaults
+    }
 }
 
 /// The address as someone on this machine dials it.

@@ -4,6 +4,7 @@
 pub mod completion;
 pub mod dialect;
 pub mod framework;
+pub mod gang;
 pub mod ids;
 pub mod job;
 pub mod judge;

@@ -42,6 +42,32 @@ pub struct RunOrder {
     pub ports: Vec<u16>,
     /// The address the child's ports belong to.
     pub address: String,
+    /// Only where there is more than one task and they begin together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gang: Option<GangOrder>,
+}
+
+/// What a task of a gang has to know of the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct GangOrder {
+    /// How long a task that is ready waits for the others.
+    pub timeout_ms: u64,
+    /// Every task of the gang by name, and the address it has; this one too.
+    pub addresses: BTreeMap<String, String>,
+    /// Only where tasks may start processes in each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch: Option<LaunchOrder>,
+}
+
+/// How tasks of a gang reach into each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct LaunchOrder {
+    /// Where this task listens for the others.
+    pub port: u16,
+    /// Where each task listens.
+    pub ports: BTreeMap<String, u16>,
+    /// Known to this attempt of this job alone.
+    pub key: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -60,6 +86,10 @@ pub enum Report {
     /// Something takes its time before the child can start.
     Preparing {
         what: String,
+    },
+    /// Everything is prepared; the child waits for its gang.
+    Ready {
+        at_ms: u64,
     },
     /// The child runs.
     Started {

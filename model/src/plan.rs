@@ -36,6 +36,9 @@ pub struct Plan {
     pub retries: Retries,
     /// Whether all tasks start together or not at all.
     pub gang: bool,
+    /// How long a task that is ready waits for the others of its gang.
+    #[serde(default)]
+    pub gang_timeout_ms: u64,
     pub max_duration_ms: Option<u64>,
     pub stop_grace_ms: u64,
     /// How long the sandbox of a failed task stays.
@@ -112,6 +115,7 @@ pub struct HouseRules {
     pub grid_versions_max: usize,
     /// Whether tasks run in the images that job files name.
     pub runs_images: bool,
+    pub gang_timeout_ms: u64,
 }
 
 impl Default for HouseRules {
@@ -126,6 +130,7 @@ impl Default for HouseRules {
             ports_max: 64,
             grid_versions_max: 1000,
             runs_images: false,
+            gang_timeout_ms: 600_000,
         }
     }
 }
@@ -156,6 +161,11 @@ fn follows(problem: &Problem, left_out: &BTreeSet<String>) -> bool {
 }
 
 impl Plan {
+    /// Whether no task may begin before the others are ready.
+    pub fn begins_together(&self) -> bool {
+        self.gang && self.task_count() > 1
+    }
+
     pub fn task_count(&self) -> u32 {
         self.roles.iter().map(|role| role.tasks).sum()
     }

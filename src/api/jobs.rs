@@ -6,10 +6,12 @@ use axum::{
     http::StatusCode,
 };
 use model::{
+    gang,
     ids::{JobId, JobName},
     job::{JobEvent, JobState, next},
     resources::parse_duration_ms,
     spec,
+    task::TaskState,
     wire::{Action, Actions, ErrorBody, JobDetail, JobPage, JobSummary, RunView},
 };
 use serde::Deserialize;
@@ -120,7 +122,7 @@ pub async fn show(State(app): AppState, Caller(holder): Caller, Path(text): Path
     let (job, runs) = app.store.read(read).await?.ok_or(Error::NoSuchJob(text))?;
     let spec = shown_spec(&job)?;
     let actions = actions(job.state);
-    Ok(Json(JobDetail { summary: summary(&job), spec, runs: runs.into_iter().map(run_view).collect(), actions }))
+    Ok(Json(JobDetail { summary: summary(&job), spec, runs: run_views(runs), actions }))
 }
 
 fn actions(state: JobState) -> Actions {
@@ -155,7 +157,22 @@ pub fn summary(job: &Job) -> JobSummary {
     }
 }
 
-fn run_view(run: Run) -> RunView {
+fn run_views(runs: Vec<Run>) -> Vec<RunView> {
+    let is_waited_for = |run: &&Run| run.state == TaskState::Starting && run.ready_at_ms.is_none();
+    let waited_for: Vec<(u32, String)> = runs.iter().filter(is_waited_for).map(|it| (it.run.attempt, it.run.task.to_string())).collect();
+    let view = |run: Run| {
+        let is_ready = run.state == TaskState::Starting && run.ready_at_ms.is_some();
+        let missing = |attempt| waited_for.iter().filter(|it| it.0 == attempt).map(|it| it.1.clone()).collect::<Vec<_>>();
+        let waits = is_ready.then(|| gang::waits_for(&missing(run.run.attempt)));
+        let view = run_view(run);
+        RunView { reason: waits.unwrap_or(view.reason), ..view }
+    };
+    runs.into_iter().map(view).collect()
+}
+
+fn run_view(mut run: Run) -> RunView {
+    // Between supervisors, and none of the task's.
+    run.ports.remove(gang::LAUNCH_LABEL);
     RunView {
         reason: run.reason(),
         task: run.run.task.to_string(),

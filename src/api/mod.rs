@@ -25,6 +25,7 @@ mod events;
 mod explain;
 mod extract;
 mod follow;
+mod gang;
 mod guard;
 mod jobs;
 mod log_files;
@@ -78,6 +79,7 @@ fn routes_with_policies() -> Routes {
         .add(Policy::Admin, routes!(nodes::up))
         .add(Policy::Run, routes!(runs::order))
         .add(Policy::Run, routes!(runs::report))
+        .add(Policy::Run, routes!(gang::gang))
         .add(Policy::Run, routes!(runs::output))
 }
 

@@ -30,11 +30,12 @@ use crate::{
 #[utoipa::path(get, path = "/api/v1/runs/{run}/order", params(("run" = String, Path)),
     responses((status = 200, body = RunOrder), (status = 404, body = ErrorBody)))]
 pub async fn order(State(app): AppState, OwnRun(run): OwnRun) -> Result<Json<RunOrder>, Error> {
-    let text = run.to_string();
+    let (text, run_key) = (run.to_string(), app.run_key.clone());
     let read = move |sql: &Sql<'_>| {
         let Some(job) = jobs::get(sql, run.job)? else { return Ok(None) };
         let gang = control::beside(sql, &job, &run)?;
-        Ok(gang.iter().find(|it| it.run == run).and_then(|own| control::order(&job, &gang, own)))
+        let order = gang.iter().find(|it| it.run == run).and_then(|own| control::order(&job, &gang, own));
+        Ok(order.map(|order| control::gang_order::complete(order, &job, &gang, &run_key)))
     };
     app.store.read(read).await?.map(Json).ok_or(Error::NoSuchRun(text))
 }
@@ -47,8 +48,14 @@ pub async fn report(State(app): AppState, OwnRun(run): OwnRun, Body(body): Body)
     let report: Report =
         serde_json::from_slice(&body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })?;
     crate::crash::point("finish.notified-before-commit");
+    let is_ready = matches!(report, Report::Ready { .. });
     let (written, moved) = app.store.write(move |sql| control::take_report(sql, &run, &report)).await?;
-    app.nudge.after(moved);
+    // Who is ready takes nothing and frees nothing; only its gang wants to know.
+    if is_ready {
+        app.nudge.gang();
+    } else {
+        app.nudge.after(moved);
+    }
     match written {
         Written::Yes => Ok(StatusCode::NO_CONTENT),
         Written::Stale => Err(Error::StaleRun),

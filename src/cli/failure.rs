@@ -24,6 +24,8 @@ pub enum Exit {
     Interrupted,
     /// Whoever read our output has left, as in `trainmaster list | head`.
     NobodyReads,
+    /// What a command elsewhere ended with.
+    Code(u8),
 }
 
 impl Exit {
@@ -36,6 +38,7 @@ impl Exit {
             Exit::Away => 4,
             Exit::Interrupted => 130,
             Exit::NobodyReads => 141,
+            Exit::Code(code) => code,
         }
     }
 }

@@ -16,6 +16,7 @@ pub mod list;
 pub mod login;
 pub mod logs;
 pub mod nodes;
+pub mod reach;
 pub mod rerun;
 pub mod run;
 pub mod schema;
@@ -131,6 +132,8 @@ pub enum Verb {
     Nodes(nodes::NodesArgs),
     /// Say what this machine can do for tasks, and whether a server answers
     Doctor,
+    /// Run a command in another task of the same job; for use inside a task
+    Reach(reach::ReachArgs),
     /// Keep a server's address and a token for the next calls
     Login(login::LoginArgs),
     /// Print the JSON Schema of the job file
@@ -169,6 +172,7 @@ fn perform(context: &Context, verb: Verb) -> Result<Exit, Failure> {
         Verb::Convert(args) => convert::convert(context, &args),
         Verb::Schema => schema::schema(),
         Verb::Completions(args) => completions::completions(&args),
+        Verb::Reach(args) => reach::reach(&args),
         Verb::Run(args) => ask(run::run(context, &args)),
         Verb::Submit(args) => ask(submit::submit(context, &args)),
         Verb::List(args) => ask(list::list(context, &args)),

@@ -138,7 +138,7 @@ fn goes_on(failure: Failure, label: &str) -> Result<Exit, Failure> {
             Ok(Exit::Interrupted)
         }
         Exit::Away => Err(failure.hint(format!("{label} was submitted and goes on; {again}"))),
-        Exit::Done | Exit::JobFailed | Exit::You | Exit::Us | Exit::NobodyReads => Err(failure),
+        Exit::Done | Exit::JobFailed | Exit::You | Exit::Us | Exit::NobodyReads | Exit::Code(_) => Err(failure),
     }
 }
 

@@ -44,6 +44,9 @@ pub struct UpArgs {
     /// Devices of each node by type, such as A100=2; may be given again
     #[arg(long, value_name = "TYPE=COUNT", value_parser = device)]
     pub device: Vec<(String, u32)>,
+    /// How long a task that is ready waits for the others of its job [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = time_ms)]
+    pub gang_timeout: Option<u64>,
 }
 
 pub fn up(context: &Context, args: &UpArgs) -> Result<Exit, Failure> {
@@ -119,11 +122,16 @@ fn configure(args: &UpArgs, file: ConfigFile, data: PathBuf, machine: Machine) -
         nodes,
         devices,
         python: file.python,
+        gang_timeout_ms: args.gang_timeout,
     }
 }
 
 fn positive_number(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0).ok_or_else(|| "give a number above 0".into())
+}
+
+fn time_ms(text: &str) -> Result<u64, String> {
+    model::resources::parse_duration_ms(text).filter(|ms| *ms > 0).ok_or_else(|| "give a time such as 90s or 10m".into())
 }
 
 fn size(text: &str) -> Result<u64, String> {
@@ -184,6 +192,8 @@ mod tests {
     fn sizes_and_numbers_of_nothing_are_refused() {
         assert_eq!(size("2GiB"), Ok(2 << 30));
         assert!(size("0").is_err() && size("much").is_err());
+        assert_eq!(time_ms("2m"), Ok(120_000));
+        assert!(time_ms("0s").is_err() && time_ms("soon").is_err());
         assert_eq!(positive_number("0.5"), Ok(0.5));
         assert!(positive_number("0").is_err() && positive_number("NaN").is_err() && positive_number("-1").is_err());
     }

@@ -127,7 +127,7 @@ pub fn say_end(job: &JobSummary) {
     let words = end_words(job);
     match exit_of(job) {
         Exit::Done => output::aside(&words),
-        Exit::JobFailed | Exit::You | Exit::Us | Exit::Away | Exit::Interrupted | Exit::NobodyReads => output::note(&words),
+        Exit::JobFailed | Exit::You | Exit::Us | Exit::Away | Exit::Interrupted | Exit::NobodyReads | Exit::Code(_) => output::note(&words),
     }
 }
 

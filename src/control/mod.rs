@@ -8,7 +8,7 @@ use std::{
 };
 
 use model::{ids::JobId, job::JobState};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use crate::{
     engine::Engine,
@@ -20,6 +20,7 @@ use crate::{
 
 pub mod board;
 mod deadlines;
+pub mod gang_order;
 mod placing;
 mod queue;
 mod running;
@@ -31,7 +32,7 @@ mod tests;
 pub use board::Board;
 pub use placing::held;
 pub use queue::{beside, placed, queue};
-pub use running::{environment, order};
+pub use running::{environment, order, should_stop};
 pub use settling::take_report;
 
 /// How often everything is looked at, whether or not someone nudged.
@@ -55,6 +56,8 @@ pub struct Nudge(Arc<Nudged>);
 #[derive(Default)]
 struct Nudged {
     bell: Notify,
+    /// Rung when a task is ready.
+    gang_bell: watch::Sender<()>,
     asked: Mutex<Asked>,
 }
 
@@ -89,6 +92,15 @@ impl Nudge {
             )
             | None => self.queue(),
         }
+    }
+
+    /// A task became ready, and others of its gang may wait for it.
+    pub fn gang(&self) {
+        self.0.gang_bell.send_replace(());
+    }
+
+    pub fn gang_changes(&self) -> watch::Receiver<()> {
+        self.0.gang_bell.subscribe()
     }
 
     /// What should run changed: compare it with what does.

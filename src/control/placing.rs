@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
 use model::{
+    gang::{LAUNCH_LABEL, has_launcher},
     ids::{JobId, NodeName, RunKey, TaskName},
     job::{JobEvent, JobState, next},
+    plan::PortPlan,
     rendezvous,
     schedule::{Assignment, Held, Waiting, What, place},
 };
@@ -189,6 +191,12 @@ async fn new_run(control: &Control, (job, before): (&Job, &[Run]), assignment: A
         let free = free.map_err(|error| format!("waits for ports on {node_name}: {error}"))?;
         taken.ports.extend(&free);
         ports.insert(label, free);
+    }
+    if has_launcher(&job.plan) {
+        let free = control.engine.free_ports(node_name, PortPlan { count: 1, from: None }, &taken.ports).await;
+        let free = free.map_err(|error| format!("waits for ports on {node_name}: {error}"))?;
+        taken.ports.extend(&free);
+        ports.insert(LAUNCH_LABEL.to_owned(), free);
     }
     let nodes = control.board.nodes();
     let node = nodes.iter().find(|node| node.name == *node_name).ok_or_else(|| format!("{node_name} is gone"))?;

@@ -6,6 +6,7 @@ use std::{
 };
 
 use model::{
+    gang::LAUNCH_LABEL,
     ids::{JobId, RunKey, TaskName},
     job::{JobEvent, JobState, next},
     order::{Limits, Report, RunOrder},
@@ -15,7 +16,7 @@ use model::{
     template,
 };
 
-use super::{Control, now_ms, queue, readable, take_report};
+use super::{Control, gang_order, now_ms, queue, readable, take_report};
 use crate::{
     engine::{EngineError, Start},
     store::{
@@ -117,7 +118,7 @@ fn read_wanted(sql: &Sql<'_>, seen: &[RunKey]) -> Result<(Vec<Wanted>, BTreeSet<
     Ok((wanted, untouchable))
 }
 
-fn should_stop(state: JobState) -> bool {
+pub fn should_stop(state: JobState) -> bool {
     match state {
         JobState::Starting | JobState::Running | JobState::Unknown => false,
         JobState::Queued | JobState::Finishing | JobState::Stopping | JobState::Succeeded | JobState::Failed | JobState::Stopped => true,
@@ -165,7 +166,7 @@ async fn start_again(control: &Control, run: RunKey) -> anyhow::Result<()> {
     let Some((job, gang, run)) = control.store.read(read).await? else { return Ok(()) };
     if let Some(own) = gang.iter().find(|it| it.run == run) {
         let places = places(&gang);
-        start_one(control, &job, &Rendezvous::new(gang_of(&job, own.run.attempt, &places)), own).await;
+        start_one(control, &job, &gang, &Rendezvous::new(gang_of(&job, own.run.attempt, &places)), own).await;
     }
     Ok(())
 }
@@ -177,16 +178,16 @@ pub async fn start_all(control: &Control, job: &Job, gang: &[Run], placed: &BTre
     let together = told_in(job.attempt);
     for run in gang.iter().filter(|run| placed.contains(&run.run)) {
         if run.run.attempt == job.attempt {
-            start_one(control, job, &together, run).await;
+            start_one(control, job, gang, &together, run).await;
         } else {
-            start_one(control, job, &told_in(run.run.attempt), run).await;
+            start_one(control, job, gang, &told_in(run.run.attempt), run).await;
         }
     }
 }
 
 /// An engine that is away is asked again on the next sweep; one that says never has the last word.
-async fn start_one(control: &Control, job: &Job, rendezvous: &Rendezvous<'_>, run: &Run) {
-    let Some(order) = order_in(job, rendezvous, run) else { return };
+async fn start_one(control: &Control, job: &Job, gang: &[Run], rendezvous: &Rendezvous<'_>, run: &Run) {
+    let Some(order) = order_in(job, rendezvous, run).map(|order| gang_order::complete(order, job, gang, &control.run_key)) else { return };
     let token = control.run_key.token(&run.run);
     let start = Start { order: &order, token: &token, server_url: &control.server_url };
     match control.engine.start(start).await {
@@ -230,6 +231,7 @@ fn order_in(job: &Job, rendezvous: &Rendezvous<'_>, run: &Run) -> Option<RunOrde
         keep_failed_ms: job.plan.keep_failed_ms,
         ports: run.ports.values().flatten().copied().collect(),
         address: run.address.clone(),
+        gang: None,
     })
 }
 
@@ -248,7 +250,10 @@ fn places(gang: &[Run]) -> Vec<Place> {
     gang.iter().map(place_of).collect()
 }
 
+/// The launcher's port is between supervisors and nobody else's business.
 fn place_of(run: &Run) -> Place {
+    let mut ports = run.ports.clone();
+    ports.remove(LAUNCH_LABEL);
     let TaskName { role, index } = run.run.task.clone();
-    Place { role, index, address: run.address.clone(), ports: run.ports.clone(), devices: run.devices.clone() }
+    Place { role, index, address: run.address.clone(), ports, devices: run.devices.clone() }
 }

@@ -34,6 +34,7 @@ pub fn take_report(sql: &Sql<'_>, run: &RunKey, report: &Report) -> Result<(Writ
     let job = readable(sql, run.job)?.filter(|job| !job.state.is_over() && job.state != JobState::Queued);
     let written = match report {
         Report::Preparing { what } => jobs::set_starting_reason(sql, run, what)?,
+        Report::Ready { at_ms } => return Ok((runs::ready(sql, run, *at_ms)?, None)),
         Report::Started { at_ms, pid, missing } => runs::started(sql, run, *at_ms, *pid, missing)?,
         Report::Kept { kept } => keep(sql, run, kept, job.as_ref())?,
         Report::Ended { ending } => end(sql, run, ending, job.as_ref())?,

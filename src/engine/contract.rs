@@ -59,6 +59,7 @@ impl Ground {
             keep_failed_ms: None,
             ports: Vec::new(),
             address: "127.0.0.1".into(),
+            gang: None,
         }
     }
 

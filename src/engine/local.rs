@@ -84,7 +84,9 @@ impl LocalEngine {
     pub fn new(config: Local) -> Self {
         let (down, nursery, retired) = (Mutex::default(), Mutex::default(), Mutex::default());
         let open_files = getrlimit(Resource::RLIMIT_NOFILE).ok();
-        let house = House { config, down, nursery, retired, next_port: AtomicUsize::new(0), open_files };
+        // Two servers on one machine would else give out the same ports until one of them listens there.
+        let next_port = AtomicUsize::new(std::process::id() as usize * 101);
+        let house = House { config, down, nursery, retired, next_port, open_files };
         Self { house: Arc::new(house) }
     }
 

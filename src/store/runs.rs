@@ -36,6 +36,8 @@ pub struct Run {
     pub ports: BTreeMap<String, Vec<u16>>,
     pub address: String,
     pub placed_at_ms: u64,
+    /// When it had everything it needs, if it had to wait for the others of its gang.
+    pub ready_at_ms: Option<u64>,
     pub started_at_ms: Option<u64>,
     pub ended_at_ms: Option<u64>,
     pub pid: Option<u32>,
@@ -49,7 +51,7 @@ pub struct Run {
 }
 
 const COLUMNS: &str = "job, attempt, job_attempt, role, task_index, state, node, amount, devices, ports, address, placed_at_ms, \
-                       started_at_ms, ended_at_ms, pid, ending, end_order, note, kept, missing";
+                       ready_at_ms, started_at_ms, ended_at_ms, pid, ending, end_order, note, kept, missing";
 
 /// The run a statement is about, as its first four values.
 const THIS_RUN: &str = "job = $1 AND attempt = $2 AND role = $3 AND task_index = $4";
@@ -121,6 +123,22 @@ fn live_question() -> String {
         "SELECT {COLUMNS} FROM run WHERE state NOT IN ('succeeded', 'failed', 'stopped', 'unknown')
          ORDER BY job, attempt, role, task_index"
     )
+}
+
+/// Notes that everything is prepared. Said again it changes nothing, and is as welcome as the first time.
+pub fn ready(sql: &Sql<'_>, run: &RunKey, at_ms: u64) -> Result<Written, StoreError> {
+    let values = [&key(run)[..], &[at_ms.into()]].concat();
+    let question = format!("UPDATE run SET ready_at_ms = COALESCE(ready_at_ms, $5) WHERE {THIS_RUN} AND state = 'starting'");
+    Ok(Written::from_rows(sql.execute(&question, &values)?))
+}
+
+/// The tasks of an attempt that their gang waits for. Asked by what they are not, so that one in a state
+/// nobody knows is waited for.
+pub fn not_ready(sql: &Sql<'_>, job: JobId, attempt: u32) -> Result<Vec<TaskName>, StoreError> {
+    let question = "SELECT role, task_index FROM run WHERE job = $1 AND attempt = $2 AND ready_at_ms IS NULL
+                    AND state NOT IN ('running', 'succeeded', 'failed', 'stopped', 'unknown') ORDER BY role, task_index";
+    let read = |row: &Row<'_>| Ok(TaskName { role: row.parsed("role")?, index: row.number("task_index")? });
+    sql.query(question, &[job.into(), attempt.into()], read)
 }
 
 /// Notes that the child runs. Only a run that was starting can begin to run.
@@ -236,6 +254,7 @@ fn read(row: &Row<'_>) -> Result<Run, StoreError> {
         ports: row.json("ports")?,
         address: row.text("address")?,
         placed_at_ms: row.number("placed_at_ms")?,
+        ready_at_ms: row.maybe_number("ready_at_ms")?,
         started_at_ms: row.maybe_number("started_at_ms")?,
         ended_at_ms: row.maybe_number("ended_at_ms")?,
         pid: row.maybe_number("pid")?,
@@ -295,6 +314,7 @@ mod tests {
             ports,
             address,
             placed_at_ms: 20,
+            ready_at_ms: None,
             started_at_ms: None,
             ended_at_ms: None,
             pid: None,
@@ -333,6 +353,31 @@ mod tests {
         30 worker-0 task_started: no cgroup; no overlay
         45 worker-0 task_ended: stopped after 10ms
         ");
+    }
+
+    #[tokio::test]
+    async fn a_gang_waits_for_those_who_are_neither_ready_nor_running_nor_over() {
+        let place = Place::new();
+        let keys = ["ps-0", "worker-0", "worker-1", "worker-2"].map(|task| run_key(1, task, 1));
+        let store = with_runs(&place, &keys).await;
+        let waited_for = async || {
+            let tasks = store.read(|sql| not_ready(sql, job_id(1), 1)).await.unwrap();
+            tasks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+        };
+        let say_ready = async |at_ms| {
+            let key = keys[1].clone();
+            store.write(move |sql| ready(sql, &key, at_ms)).await.unwrap()
+        };
+        assert_eq!(waited_for().await, "ps-0 worker-0 worker-1 worker-2");
+        assert_eq!((say_ready(5).await, say_ready(9).await), (Written::Yes, Written::Yes), "said twice, as after a lost answer");
+        assert_eq!(run(&store, &keys[1]).await.ready_at_ms, Some(5));
+        assert_eq!(start(&store, &keys[2]).await, Written::Yes);
+        assert_eq!(end(&store, &keys[3], Cause::Exited { code: 0 }).await, Written::Yes);
+        assert_eq!(waited_for().await, "ps-0");
+        place.change_by_hand("UPDATE run SET state = 'nonsense' WHERE role = 'ps'");
+        assert_eq!(waited_for().await, "ps-0", "nobody knows what it does, so it is waited for");
+        assert_eq!(end(&store, &keys[1], Cause::Stopped { killed: false }).await, Written::Yes);
+        assert_eq!(say_ready(9).await, Written::Stale);
     }
 
     #[tokio::test]

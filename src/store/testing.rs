@@ -64,6 +64,7 @@ pub fn plan(name: &str) -> Plan {
         priority: 0,
         retries: Retries::UpTo(1),
         gang: true,
+        gang_timeout_ms: 600_000,
         max_duration_ms: None,
         stop_grace_ms: 5_000,
         keep_failed_ms: None,

@@ -10,7 +10,10 @@ use std::{
 
 use model::{order::RunOrder, rendezvous::DIRECTORY};
 
-use super::leash::{self, Up};
+use super::{
+    leash::{self, Up},
+    neighbours,
+};
 use crate::rundir::RunDir;
 
 const PATH_DEFAULT: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -43,12 +46,13 @@ pub struct Paths {
     pub peers: PathBuf,
     /// Of Python; in the same place inside and outside.
     pub environment: Option<PathBuf>,
+    pub gang: PathBuf,
 }
 
 impl Paths {
     pub fn in_sandbox(environment: Option<PathBuf>) -> Self {
         let [input, output, code, cache, tmp] = ["/input", "/output", "/code", "/cache", "/tmp"].map(PathBuf::from);
-        Self { input, output, code, cache, tmp, peers: DIRECTORY.into(), environment }
+        Self { input, output, code, cache, tmp, peers: DIRECTORY.into(), environment, gang: neighbours::ROOM.into() }
     }
 
     pub fn without_sandbox(dir: &RunDir, order: &RunOrder, environment: Option<PathBuf>) -> Self {
@@ -60,6 +64,7 @@ impl Paths {
             tmp: dir.tmp(),
             peers: dir.peers(),
             environment,
+            gang: dir.gang(),
         }
     }
 
@@ -79,21 +84,26 @@ impl Paths {
 
 impl Program {
     pub fn new(order: &RunOrder, paths: &Paths) -> io::Result<Self> {
+        Self::of(&order.command, order, paths)
+    }
+
+    /// Another command in the same surroundings.
+    pub fn of(command: &[String], order: &RunOrder, paths: &Paths) -> io::Result<Self> {
         let env = environment(order, paths);
         let path = env.get("PATH").map_or(PATH_DEFAULT, String::as_str);
-        let first = order.command.first().map_or("", String::as_str);
+        let first = command.first().map_or("", String::as_str);
         let candidates = if first.contains('/') {
             vec![first.to_owned()]
         } else {
             path.split(':').map(|dir| format!("{}/{first}", if dir.is_empty() { "." } else { dir })).collect()
         };
         let envp = env.iter().map(|(name, value)| format!("{name}={value}"));
-        Ok(Self { candidates: all_c(candidates)?, argv: all_c(order.command.iter().cloned())?, envp: all_c(envp)? })
+        Ok(Self { candidates: all_c(candidates)?, argv: all_c(command.iter().cloned())?, envp: all_c(envp)? })
     }
 
     /// Answers why it could not. A place where there is nothing, or where we may not look, says nothing
     /// about the program, and to look first is cheaper than to try in vain.
-    fn exec(&self) -> i32 {
+    pub fn exec(&self) -> i32 {
         let pointers = |of: &[CString]| of.iter().map(|it| it.as_ptr()).chain([std::ptr::null()]).collect::<Vec<_>>();
         let (argv, envp) = (pointers(&self.argv), pointers(&self.envp));
         let mut telling = libc::ENOENT;
@@ -140,6 +150,7 @@ fn environment(order: &RunOrder, paths: &Paths) -> BTreeMap<String, String> {
         ("TRAINMASTER_CACHE".into(), text(&paths.cache)),
         (RUN_VARIABLE.into(), order.run.to_string()),
     ]);
+    env.extend(neighbours::variables(order, &paths.gang));
     env.extend(order.env.iter().map(|(name, value)| (name.clone(), value.clone())));
     env.extend(order.paths.iter().map(|(name, path)| (name.clone(), text(&paths.real(path)))));
     if let Some(environment) = &paths.environment {
@@ -147,6 +158,7 @@ fn environment(order: &RunOrder, paths: &Paths) -> BTreeMap<String, String> {
         let path = format!("{}:{path}", text(&environment.join("bin")));
         env.extend([("PATH".into(), path), ("VIRTUAL_ENV".into(), text(environment))]);
     }
+    neighbours::put_first(&mut env, order, &paths.gang);
     env
 }
 
@@ -155,7 +167,7 @@ pub const RUN_VARIABLE: &str = "TRAINMASTER_RUN";
 
 /// Becomes the user's program. Called in a process that was just forked for it; never returns.
 pub fn become_program(program: &Program, pipes: &Pipes, cwd: &Path, ready: (BorrowedFd<'_>, &Up)) -> ! {
-    if let Err(error) = put_ours_away(pipes, cwd) {
+    if let Err(error) = prepare(pipes, cwd) {
         let _ = leash::say(ready.0, &Up::Refused { why: format!("the child could not be prepared: {error}") });
         exit_now(127);
     }
@@ -182,14 +194,19 @@ pub fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-fn put_ours_away(pipes: &Pipes, cwd: &Path) -> io::Result<()> {
-    let null = std::fs::File::open("/dev/null")?;
+fn prepare(pipes: &Pipes, cwd: &Path) -> io::Result<()> {
+    let null: OwnedFd = std::fs::File::open("/dev/null")?.into();
+    put_ours_away([&null, &pipes.stdout, &pipes.stderr], cwd)
+}
+
+/// Leaves nothing of ours to a process of the user's but its three streams.
+pub fn put_ours_away(streams: [&OwnedFd; 3], cwd: &Path) -> io::Result<()> {
     // SAFETY: plain system calls on descriptors we own and on this process alone.
     unsafe {
         libc::setsid();
-        libc::dup2(null.as_raw_fd(), 0);
-        libc::dup2(pipes.stdout.as_raw_fd(), 1);
-        libc::dup2(pipes.stderr.as_raw_fd(), 2);
+        for (stream, number) in streams.iter().zip(0..) {
+            libc::dup2(stream.as_raw_fd(), number);
+        }
         // Closed by the exec, not before: the pipes are still needed until then.
         libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
         libc::umask(0o022);
@@ -262,7 +279,7 @@ mod tests {
     fn without_a_sandbox_a_path_of_it_is_where_its_room_really_is() {
         let rooms = ["/real/in", "/real/out", "/real/code", "/real/cache", "/real/tmp", "/real/run/peers"].map(PathBuf::from);
         let [input, output, code, cache, tmp, peers] = rooms;
-        let outside = Paths { input, output, code, cache, tmp, peers, environment: None };
+        let outside = Paths { input, output, code, cache, tmp, peers, environment: None, gang: "/g".into() };
         for (path, real) in [
             ("/peers/hostfile", "/real/run/peers/hostfile"),
             ("/output", "/real/out"),

@@ -13,6 +13,7 @@ use super::{
     cgroup::Door,
     child::{self, Paths, Pipes, Program, exit_now},
     leash::{Down, Leash, Up},
+    reach::{guests::Guests, line::Line},
     sandbox::{self, Rooms},
     signals, tree,
 };
@@ -25,6 +26,8 @@ pub struct Task<'a> {
     pub rooms: &'a Rooms,
     pub order: &'a RunOrder,
     pub pipes: Pipes,
+    /// By which guests are asked for, where others may reach into this task.
+    pub line: Option<Line>,
 }
 
 /// Which namespaces are around init.
@@ -46,11 +49,13 @@ impl Walls {
 }
 
 /// Runs init in the process that was just made for it. Never returns.
-pub fn run(task: Task<'_>, leash: Leash) -> ! {
+pub fn run(mut task: Task<'_>, leash: Leash) -> ! {
+    let line = task.line.take();
     match prepare(&task, &leash) {
-        Ok(Some(main)) => {
+        Ok(Some((main, paths))) => {
             drop(task.pipes);
-            Init::new(task.walls, task.order, leash, main).mind();
+            let guests = line.map(|line| Guests::new(line, task.order, paths));
+            Init::new(task.walls, task.order, (leash, main), guests).mind();
         }
         Ok(None) => {}
         Err(error) => refuse(&leash, &error),
@@ -65,7 +70,7 @@ pub fn refuse(leash: &Leash, error: &io::Error) -> ! {
 }
 
 /// Sets up the rooms and forks the child. `None` if the supervisor went away meanwhile.
-fn prepare(task: &Task<'_>, leash: &Leash) -> io::Result<Option<i32>> {
+fn prepare(task: &Task<'_>, leash: &Leash) -> io::Result<Option<(i32, Paths)>> {
     if let Some((user, group)) = task.walls.user {
         map_user(user, group).map_err(|error| io::Error::other(task.walls.refused(&error)))?;
     }
@@ -90,7 +95,7 @@ fn prepare(task: &Task<'_>, leash: &Leash) -> io::Result<Option<i32>> {
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
         0 => child::become_program(&program, &task.pipes, &paths.code, (leash.as_fd(), &Up::Ready { missing })),
-        main => Ok(Some(main)),
+        main => Ok(Some((main, paths))),
     }
 }
 
@@ -98,7 +103,10 @@ fn prepare(task: &Task<'_>, leash: &Leash) -> io::Result<Option<i32>> {
 fn move_in(task: &Task<'_>) -> (Vec<String>, Paths) {
     let outside = |why: &str| {
         let paths = format!("{why}: /input, /output, /code and /cache are only to be found through TRAINMASTER_INPUT and its sisters");
-        let missing = vec![paths, "the server's data directory can be seen by the task".to_owned()];
+        let mut missing = vec![paths, "the server's data directory can be seen by the task".to_owned()];
+        if let Some(Err(error)) = task.rooms.gang.as_ref().map(|gang| gang.do_without(&task.rooms.dir)) {
+            missing.push(format!("other tasks cannot be reached: {error}"));
+        }
         (missing, Paths::without_sandbox(&task.rooms.dir, task.order, task.rooms.environment.clone()))
     };
     if !task.walls.mount_and_pid {
@@ -116,7 +124,7 @@ fn map_user(user: u32, group: u32) -> io::Result<()> {
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))
 }
 
-struct Init {
+struct Init<'a> {
     walls: Walls,
     grace: Duration,
     leash: Leash,
@@ -126,17 +134,18 @@ struct Init {
     /// When the grace is over, if a stop was asked.
     deadline: Option<Instant>,
     killing: bool,
+    guests: Option<Guests<'a>>,
     /// How long to stay if the main process fails.
     keep: Option<Duration>,
     /// It has failed, and the sandbox stays until then.
     kept_until: Option<Instant>,
 }
 
-impl Init {
-    fn new(walls: Walls, order: &RunOrder, leash: Leash, main: i32) -> Self {
+impl<'a> Init<'a> {
+    fn new(walls: Walls, order: &RunOrder, (leash, main): (Leash, i32), guests: Option<Guests<'a>>) -> Self {
         let (grace, keep) = (Duration::from_millis(order.stop_grace_ms), order.keep_failed_ms.map(Duration::from_millis));
         let (main_ended, supervisor_gone, deadline, killing, kept_until) = (false, false, None, false, None);
-        Self { walls, grace, leash, main, main_ended, supervisor_gone, deadline, killing, keep, kept_until }
+        Self { walls, grace, leash, main, main_ended, supervisor_gone, deadline, killing, guests, keep, kept_until }
     }
 
     /// Minds the tree until nobody is left in it, and nobody may want to step in any more.
@@ -145,8 +154,14 @@ impl Init {
         while self.reap() {
             self.end_what_must_end();
             let leash = if self.supervisor_gone { -1 } else { self.leash.as_fd().as_raw_fd() };
-            let [a_word, _] = signals::wait_for([leash, children.as_raw_fd()], self.patience());
+            let line = self.guests.as_ref().map_or(-1, |guests| guests.line().as_raw_fd());
+            let [a_word, _, asked] = signals::wait_for([leash, children.as_raw_fd(), line], self.patience());
             signals::take(&children);
+            // Nobody is let in any more when the house is about to be empty.
+            let heeded = asked && !self.main_ended && self.guests.as_mut().is_some_and(Guests::heed);
+            if asked && !heeded {
+                self.guests = None;
+            }
             // Looked at again before the word: a stop that comes after the main process has ended finds
             // nothing to stop, and the true ending stands.
             if a_word && self.reap() {
@@ -169,7 +184,11 @@ impl Init {
                     self.tell(&Up::MainEnded { status });
                     self.keep_if_failed(status);
                 }
-                _ => {}
+                pid => {
+                    if let Some(guests) = &mut self.guests {
+                        guests.ended(pid, status);
+                    }
+                }
             }
         }
     }

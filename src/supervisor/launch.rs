@@ -16,12 +16,19 @@ use model::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    cgroup::{Blueprint, Door, Group},
+    cgroup::{self, Blueprint, Group},
     child::{Pipes, explain},
+    gang,
     identity::Identity,
     init::{self, Walls},
     journal::now_ms,
     leash::{self, Down, Leash, Up},
+    neighbours::Neighbours,
+    reach::{
+        Door,
+        line::{self, Line},
+    },
+    report::Home,
     sandbox::{self, Rooms},
     signals, spawn,
 };
@@ -38,6 +45,8 @@ pub struct Launched {
     pub stdout: OwnedFd,
     pub stderr: OwnedFd,
     pub group: Group,
+    /// Where other tasks of the gang may start something in this one.
+    pub door: Option<Door>,
 }
 
 /// What the second line of `supervisor.json` holds: whom to look for when the supervisor is gone.
@@ -61,6 +70,7 @@ pub struct Ground<'a> {
     pub blueprint: &'a Blueprint,
     /// Signals that ask us to stop wait here.
     pub stop: &'a OwnedFd,
+    pub home: &'a Home,
 }
 
 /// Starts the child, with as much around it as the kernel grants. The error is how the run ended
@@ -123,6 +133,7 @@ fn rooms(ground: &Ground<'_>) -> Result<Rooms, Cause> {
         files: order.files.clone(),
         environment: ground.environment.clone(),
         shared_memory_bytes: order.limits.shared_memory_bytes,
+        gang: order.gang.as_ref().map(|gang| Neighbours::new(gang, order.run.task.to_string())),
     })
 }
 
@@ -155,12 +166,15 @@ struct Ends {
     stderr: OwnedFd,
     go: File,
     failure: File,
+    line: Option<Line>,
 }
 
 impl Try<'_> {
     fn start(&self) -> Result<Launched, Failed> {
         let order = self.ground.order;
-        let (ends, pipes, their_leash) = ends().map_err(|error| Failed::Cause(platform(format!("no pipes could be made: {error}"))))?;
+        let is_reached = order.gang.as_ref().is_some_and(|gang| gang.launch.is_some());
+        let (ends, pipes, theirs) =
+            ends(is_reached).map_err(|error| Failed::Cause(platform(format!("no pipes could be made: {error}"))))?;
         let (group, unlimited) = self.build_group();
         let (doors, unopened) = group.doors();
         // A process can only be born into a group that is there already.
@@ -168,12 +182,12 @@ impl Try<'_> {
         let init = match spawn::fork_into(self.walls, birthplace.as_ref()) {
             Ok(0) => {
                 drop(ends);
-                self.be_init(pipes, their_leash, &doors)
+                self.be_init(pipes, theirs, &doors)
             }
             Ok(init) => init,
             Err(error) => return Err(self.refused_by_kernel(&group, &error)),
         };
-        drop((pipes, their_leash, doors));
+        drop((pipes, theirs, doors));
         let unattached = if birthplace.is_some() { Vec::new() } else { group.attach(init) };
         let missing = [self.refused, &unlimited, &unopened, &unattached].concat();
         let begun = Begun { init, group, ends, missing, walls: self.walls };
@@ -184,8 +198,8 @@ impl Try<'_> {
         self.ground.blueprint.build(&self.ground.order.limits, !self.walls.mount_and_pid)
     }
 
-    fn be_init(&self, pipes: Pipes, leash: Leash, doors: &[Door]) -> ! {
-        init::run(init::Task { walls: self.walls, doors, rooms: self.rooms, order: self.ground.order, pipes }, leash)
+    fn be_init(&self, pipes: Pipes, (leash, line): (Leash, Option<Line>), doors: &[cgroup::Door]) -> ! {
+        init::run(init::Task { walls: self.walls, doors, rooms: self.rooms, order: self.ground.order, pipes, line }, leash)
     }
 
     fn refused_by_kernel(&self, group: &Group, error: &io::Error) -> Failed {
@@ -194,14 +208,16 @@ impl Try<'_> {
     }
 }
 
-fn ends() -> io::Result<(Ends, Pipes, Leash)> {
+/// Our ends, the child's, and init's: its leash, and the line for guests if there may be any.
+fn ends(is_reached: bool) -> io::Result<(Ends, Pipes, (Leash, Option<Line>))> {
     let (leash, their_leash) = leash::pair()?;
+    let (line, their_line) = if is_reached { line::pair().map(|(ours, theirs)| (Some(ours), Some(theirs)))? } else { (None, None) };
     let (stdout, their_stdout) = spawn::wide_pipe()?;
     let (stderr, their_stderr) = spawn::wide_pipe()?;
     let (their_go, go) = spawn::pipe()?;
     let (failure, their_failure) = spawn::pipe()?;
     let pipes = Pipes { stdout: their_stdout, stderr: their_stderr, go: their_go, failure: their_failure };
-    Ok((Ends { leash, stdout, stderr, go: go.into(), failure: failure.into() }, pipes, their_leash))
+    Ok((Ends { leash, stdout, stderr, go: go.into(), failure: failure.into(), line }, pipes, (their_leash, their_line)))
 }
 
 /// Init exists; the child does not yet.
@@ -227,6 +243,13 @@ impl Begun {
         if signals::take(ground.stop) {
             return Err(self.undo(Failed::Cause(Cause::Stopped { killed: false })));
         }
+        let door = match Door::open(order, self.ends.line.take()) {
+            Ok(door) => door,
+            Err(error) => return Err(self.undo(Failed::Cause(platform(format!("its launcher cannot listen: {error}"))))),
+        };
+        if let Some(cause) = order.gang.as_ref().and_then(|gang| gang::wait(gang, ground.home, ground.stop, &self.ends.leash)) {
+            return Err(self.undo(Failed::Cause(cause)));
+        }
         let command = order.command.first().map_or("", String::as_str);
         if let Some(why) = self.exec(command) {
             return Err(self.undo(Failed::Cause(why)));
@@ -242,6 +265,7 @@ impl Begun {
             stdout,
             stderr,
             group: self.group,
+            door,
         })
     }
 

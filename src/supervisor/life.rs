@@ -137,7 +137,7 @@ impl Life {
 
     fn launch(&self, blueprint: &Blueprint) -> Result<Launched, Cause> {
         let environment = stage::environment(&self.dir, &self.order, &self.home, &self.stop)?;
-        launch::launch(&Ground { dir: &self.dir, order: &self.order, environment, blueprint, stop: &self.stop })
+        launch::launch(&Ground { dir: &self.dir, order: &self.order, environment, blueprint, stop: &self.stop, home: &self.home })
     }
 
     /// A child that is over in a blink is told of once, by its ending, which also says when it started. A
@@ -210,7 +210,12 @@ impl Life {
                 shipment.keep_shipping().await;
             }
         };
-        tokio::join!(tell, ship);
+        let receive = async {
+            if let Some(door) = &launched.door {
+                door.serve().await;
+            }
+        };
+        tokio::join!(tell, ship, receive);
         std::future::pending().await
     }
 

@@ -6,6 +6,7 @@
 pub mod cgroup;
 mod child;
 pub mod exit;
+mod gang;
 pub mod identity;
 mod init;
 mod journal;
@@ -16,12 +17,14 @@ mod life;
 pub mod lock;
 mod logs;
 mod mounts;
+mod neighbours;
 mod nursery;
+pub mod reach;
 pub mod record;
 mod report;
 mod sandbox;
 mod ship;
-mod signals;
+pub mod signals;
 mod spawn;
 mod stage;
 mod told;
@@ -33,6 +36,7 @@ use std::{ffi::OsString, process::ExitCode};
 pub use child::RUN_VARIABLE;
 pub use launch::ChildRecord;
 pub use life::SupervisorRecord;
+pub use neighbours::ROOM_VARIABLE;
 pub use nursery::Nursery;
 
 /// `trainmaster supervise …`: lives one run from beginning to end.

@@ -1,8 +1,13 @@
 //! Telling the server. What is told is on disk already, so nothing is lost when nobody listens.
 
-use std::{cell::RefCell, fs, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    fs,
+    time::Duration,
+};
 
 use model::{
+    gang::GangView,
     ids::RunKey,
     order::{Report, RunOrder},
 };
@@ -83,6 +88,19 @@ impl Home {
     pub async fn order(&self, until: Instant) -> Told<RunOrder> {
         let path = format!("/api/v1/runs/{}/order", self.run);
         let ask = async || self.client().call(Call::get(&path)).await;
+        let read = |body: bytes::Bytes| serde_json::from_slice(&body).map_or_else(|error| Told::Unwanted(error.to_string()), Told::Yes);
+        self.persist(until, async || ask().await.map_or_else(no, read)).await
+    }
+
+    /// Asks whether the gang may begin, and adds the time the answer took to `waited`.
+    pub async fn gang(&self, wait: Duration, until: Instant, waited: &Cell<Duration>) -> Told<GangView> {
+        let path = format!("/api/v1/runs/{}/gang?wait_ms={}", self.run, wait.as_millis() + 1);
+        let ask = async || {
+            let began = Instant::now();
+            let body = self.client().call(Call::get(&path)).await?;
+            waited.set(waited.get() + began.elapsed());
+            Ok(body)
+        };
         let read = |body: bytes::Bytes| serde_json::from_slice(&body).map_or_else(|error| Told::Unwanted(error.to_string()), Told::Yes);
         self.persist(until, async || ask().await.map_or_else(no, read)).await
     }

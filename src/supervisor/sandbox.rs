@@ -17,7 +17,10 @@ use std::{
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
-use super::mounts::{bind, make_read_only, path_of};
+use super::{
+    mounts::{bind, make_read_only, path_of},
+    neighbours::Neighbours,
+};
 use crate::rundir::{RunDir, private_dir};
 
 /// What the rooms are made of.
@@ -30,10 +33,11 @@ pub struct Rooms {
     /// A Python environment, seen where it really is: its scripts name their own place.
     pub environment: Option<PathBuf>,
     pub shared_memory_bytes: u64,
+    pub gang: Option<Neighbours>,
 }
 
 /// What the child's root has in the place of the machine's own.
-const OURS: [&str; 7] = ["proc", "input", "output", "code", "cache", "tmp", "peers"];
+const OURS: [&str; 8] = ["proc", "input", "output", "code", "cache", "tmp", "peers", ".trainmaster"];
 
 /// Builds the rooms and moves in. Answers what could not be had.
 ///
@@ -52,6 +56,9 @@ pub fn move_in(rooms: &Rooms, in_user_namespace: bool) -> io::Result<Vec<String>
     missing.extend(proc(&root)?);
     missing.extend(devices_and_kernel(&root, rooms.shared_memory_bytes));
     missing.extend(own_rooms(rooms, &root, in_user_namespace)?);
+    if let Some(gang) = &rooms.gang {
+        missing.extend(gang.move_in(&rooms.dir, &root));
+    }
     hide(rooms.dir.private(), &root, &empty)?;
     if let Some(environment) = &rooms.environment {
         show(environment, rooms.dir.private(), &root)?;
@@ -218,6 +225,9 @@ pub fn furnish(rooms: &Rooms) -> io::Result<()> {
     if !rooms.files.is_empty() {
         private_dir(&dir.peers())?;
         rooms.files.iter().try_for_each(|(name, text)| fs::write(dir.peers().join(name), text))?;
+    }
+    if let Some(gang) = &rooms.gang {
+        gang.furnish(dir)?;
     }
     fs::set_permissions(dir.tmp(), fs::Permissions::from_mode(0o1777))
 }

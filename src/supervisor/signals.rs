@@ -47,6 +47,16 @@ pub fn take_now(descriptor: BorrowedFd<'_>) -> io::Result<()> {
     if got > 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Takes a signal that waits, and answers which.
+pub fn take_number(descriptor: &OwnedFd) -> Option<u8> {
+    // SAFETY: all zeroes is a valid value, and the buffer is as long as it says.
+    let (got, signal) = unsafe {
+        let mut signal: libc::signalfd_siginfo = std::mem::zeroed();
+        (libc::read(descriptor.as_raw_fd(), (&raw mut signal).cast(), size_of::<libc::signalfd_siginfo>()), signal)
+    };
+    if got > 0 { u8::try_from(signal.ssi_signo).ok() } else { None }
+}
+
 /// Takes what waits on such a descriptor, and answers whether there was any.
 pub fn take(descriptor: &OwnedFd) -> bool {
     take_now(descriptor.as_fd()).is_ok()

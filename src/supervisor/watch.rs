@@ -115,6 +115,14 @@ pub async fn asked_to_stop(stop: &OwnedFd) {
     }
 }
 
+/// Waits until there is a word on a line, or its other side is gone.
+pub async fn word_from(line: BorrowedFd<'_>) {
+    match listen(line) {
+        Ok(line) => _ = line.readable().await,
+        Err(_) => std::future::pending().await,
+    }
+}
+
 /// Answers whether there may ever be more.
 fn pour(mut ready: AsyncFdReadyGuard<'_, BorrowedFd<'_>>, logs: &mut Logs, stream: Stream) -> io::Result<bool> {
     match ready.try_io(|pipe| logs.read(*pipe.get_ref(), stream)) {

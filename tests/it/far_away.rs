@@ -53,6 +53,7 @@ fn order() -> RunOrder {
         keep_failed_ms: None,
         ports: Vec::new(),
         address: "127.0.0.1".into(),
+        gang: None,
     }
 }
 

@@ -79,6 +79,7 @@ fn ground() -> Ground {
         nodes,
         devices: BTreeMap::new(),
         python: trainmaster::config::PythonConfig::default(),
+        gang_timeout_ms: None,
     };
     let engine = LocalEngine::new(Local { exe: exe_under_test(), ..Local::from_config(&config).unwrap() });
     let (for_output, for_kill, for_left) = (home.clone(), home.clone(), home);

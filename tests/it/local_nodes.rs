@@ -29,6 +29,7 @@ fn engine(data: &Path, nodes: u32) -> LocalEngine {
         nodes: ServerConfig::virtual_nodes(nodes, 1.0, "1GiB", &BTreeMap::new()),
         devices: BTreeMap::new(),
         python: trainmaster::config::PythonConfig::default(),
+        gang_timeout_ms: None,
     };
     LocalEngine::new(Local { exe: binary().into(), ..Local::from_config(&config).unwrap() })
 }
@@ -49,6 +50,7 @@ fn order(node: &str, attempt: u32, script: &str) -> RunOrder {
         keep_failed_ms: None,
         ports: Vec::new(),
         address: "127.0.0.1".into(),
+        gang: None,
     }
 }
 

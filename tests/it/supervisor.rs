@@ -58,6 +58,7 @@ impl Run {
             keep_failed_ms: None,
             ports: Vec::new(),
             address: "127.0.0.1".into(),
+            gang: None,
         };
         let mut run = Self { data: tempfile::tempdir_in(place).unwrap(), order };
         // Every test has a run of its own also in the eyes of the kernel's control groups.
@@ -114,6 +115,7 @@ impl Run {
             nodes,
             devices: BTreeMap::new(),
             python: PythonConfig::default(),
+            gang_timeout_ms: None,
         };
         let local = Local { exe: binary().into(), ..Local::from_config(&config).unwrap() };
         fs::write(live_marker(self.data.path(), &self.order.run), "").unwrap();

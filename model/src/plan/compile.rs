@@ -52,6 +52,7 @@ pub fn compile(spec: &JobSpec, house: &HouseRules) -> Result<Plan, Vec<Problem>>
         priority: spec.priority.unwrap_or(0),
         retries: retries(&mut c, spec.retries),
         gang: spec.gang.unwrap_or(true),
+        gang_timeout_ms: house.gang_timeout_ms,
         max_duration_ms: spec.max_duration.as_deref().map(|text| duration_ms(&mut c, "max_duration", text)),
         stop_grace_ms: spec.stop_grace.as_deref().map_or(house.stop_grace_ms_default, |text| duration_ms(&mut c, "stop_grace", text)),
         keep_failed_ms: spec.keep_failed.as_deref().map(|text| duration_ms(&mut c, "keep_failed", text)),

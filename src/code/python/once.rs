@@ -141,7 +141,11 @@ mod tests {
             Err(platform("no luck".into()))
         });
         assert!(failed.is_err() && !is_whole(&place) && place.join("half").exists());
-        make(&place, &patient(), |making| Ok(furnish(making.place))).unwrap();
+        let second = make(&place, &patient(), |making| {
+            furnish(making.place);
+            Ok(())
+        });
+        assert_eq!(second, Ok(()));
         assert!(is_whole(&place) && !place.join("half").exists());
         fs::remove_file(place.join("bin/python")).unwrap();
         assert!(!is_whole(&place), "an environment without its interpreter is of no use");

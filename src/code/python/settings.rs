@@ -45,9 +45,11 @@ impl Settings {
 
     pub fn from_pairs(pairs: impl Iterator<Item = (String, String)>) -> Self {
         let all: BTreeMap<String, String> = pairs.filter(|(_, value)| !value.is_empty()).collect();
+        // The default index has an older name too.
+        let is_told = |uv: &str| all.contains_key(uv) || (uv == "UV_DEFAULT_INDEX" && all.contains_key("UV_INDEX_URL"));
         let translated: Vec<(String, String)> = FROM_PIP
             .iter()
-            .filter(|(_, uv)| !all.contains_key(*uv) && !(*uv == "UV_DEFAULT_INDEX" && all.contains_key("UV_INDEX_URL")))
+            .filter(|(_, uv)| !is_told(uv))
             .filter_map(|(pip, uv)| Some(((*uv).to_owned(), all.get(*pip)?.clone())))
             .collect();
         let mut variables: BTreeMap<String, String> = all.into_iter().filter(|(name, _)| is_kept(name)).collect();

@@ -111,6 +111,7 @@ impl Trial {
             keep_failed_ms: None,
             ports: Vec::new(),
             address: "127.0.0.1".into(),
+            gang: None,
         }
     }
 }

@@ -1,0 +1,70 @@
+//! A gang begins together: no child starts before every task of the gang is ready. Here are the words for it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{plan::Plan, resources::show_duration_ms, spec::Convention};
+
+/// The port on which a supervisor listens for the other tasks of its gang. No task is told of it: it is given
+/// out with a task's own ports, and is none of them.
+pub const LAUNCH_LABEL: &str = "trainmaster-launch";
+
+/// Whether tasks may start processes in each other, as MPI's launchers do.
+pub fn has_launcher(plan: &Plan) -> bool {
+    plan.begins_together() && plan.conventions.contains(&Convention::Mpi)
+}
+
+/// What a supervisor learns that asks whether its gang may begin.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct GangView {
+    /// Every other task is ready, runs, or is over.
+    pub released: bool,
+    /// The tasks that are waited for.
+    pub missing: Vec<String>,
+}
+
+/// Why a task that is ready does not begin.
+pub fn waits_for(missing: &[String]) -> String {
+    if missing.is_empty() { "ready; begins".into() } else { format!("ready; waits for {}", names(missing)) }
+}
+
+/// Why a task that was ready never began.
+pub fn too_late(missing: &[String], timeout_ms: u64) -> String {
+    let were = if missing.len() == 1 { "was" } else { "were" };
+    format!("{} {were} not ready within {}", names(missing), show_duration_ms(timeout_ms))
+}
+
+/// A gang may have a thousand tasks, and a sentence may not.
+fn names(tasks: &[String]) -> String {
+    const NAMED_MAX: usize = 5;
+    match tasks {
+        [] => "nobody".into(),
+        [one] => one.clone(),
+        [but_last @ .., last] if tasks.len() <= NAMED_MAX => format!("{} and {last}", but_last.join(", ")),
+        [..] => format!("{} and {} others", tasks[..NAMED_MAX].join(", "), tasks.len() - NAMED_MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_missing_is_named_and_a_crowd_is_counted() {
+        let tasks = |count: usize| (0..count).map(|index| format!("worker-{index}")).collect::<Vec<_>>();
+        insta::assert_snapshot!([
+            waits_for(&tasks(0)),
+            waits_for(&tasks(1)),
+            waits_for(&tasks(3)),
+            too_late(&tasks(1), 2_000),
+            too_late(&tasks(2), 600_000),
+            too_late(&tasks(64), 600_000),
+        ].join("\n"), @"
+        ready; begins
+        ready; waits for worker-0
+        ready; waits for worker-0, worker-1 and worker-2
+        worker-0 was not ready within 2s
+        worker-0 and worker-1 were not ready within 10m
+        worker-0, worker-1, worker-2, worker-3, worker-4 and 59 others were not ready within 10m
+        ");
+    }
+}

@@ -1,0 +1,107 @@
+//! MPI over tasks, with Debian's Open MPI: nothing but the host file and our launcher between them.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use trainmaster::client::Call;
+
+use crate::house::{House, marked, until};
+
+/// Open MPI is as many packages as all of us; where it is not installed there is nothing to try.
+fn has_mpi() -> bool {
+    let found = Command::new("mpicc").arg("--version").output().is_ok_and(|it| it.status.success());
+    if !found {
+        eprintln!("there is no mpicc here, so nothing is tried; `make setup` as root installs it");
+    }
+    found
+}
+
+/// The directory with the compiled program, to be seen as `/code`.
+fn compiled(house: &House) -> PathBuf {
+    let code = house.place().join("code");
+    std::fs::create_dir_all(&code).unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/mpi/sum.c");
+    let made = Command::new("mpicc").arg("-o").arg(code.join("sum")).arg(source).status().unwrap();
+    assert!(made.success());
+    code
+}
+
+/// A launcher, and workers that wait to be reached.
+fn job(code: &Path, workers: u32, slots: u32, program: &str) -> Value {
+    let hosts: String = (0..workers).map(|index| format!("worker-{index} slots={slots}\\n")).collect();
+    let line = format!("printf '{hosts}' > /tmp/hosts; exec mpirun --hostfile /tmp/hosts -np {} {program}", workers * slots);
+    let worker = json!({ "tasks": workers, "cpus": 0.3, "memory": "256MiB", "command": "sleep 600" });
+    let launcher = json!({ "cpus": 0.3, "memory": "256MiB", "command": line, "completion": { "min_succeeded": 1 } });
+    json!({ "name": "sum", "code": code, "conventions": ["mpi"], "stop_grace": "1s", "roles": { "launcher": launcher, "worker": worker } })
+}
+
+/// What the ranks said. Open MPI now and then has a word about its own process groups in between.
+fn lines(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.lines().filter(|line| line.starts_with("rank ")).collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn four_ranks_over_two_tasks_and_over_four_add_up() {
+    if !has_mpi() {
+        return;
+    }
+    let house = House::with_args(&["--nodes", "2", "--node-cpus", "2", "--node-memory", "2GiB"]);
+    let code = compiled(&house);
+    for (workers, slots) in [(2, 2), (4, 1)] {
+        let id = house.submit(&job(&code, workers, slots, "/code/sum").to_string());
+        let shown = house.wait_until_over(&id);
+        let said = house.log(&id, "launcher-0");
+        assert_eq!(shown["state"], "succeeded", "{}\n{said}", shown["reason"]);
+        let wanted: Vec<String> = (0..4).map(|rank| format!("rank {rank} of 4 on worker-{}: 6", rank / slots)).collect();
+        assert_eq!(lines(&said), wanted);
+        assert_eq!(house.log(&id, "worker-0"), "", "what ranks print goes to the launcher");
+    }
+}
+
+#[test]
+fn tasks_that_share_a_node_and_its_address_are_hosts_of_their_own() {
+    if !has_mpi() {
+        return;
+    }
+    let house = House::new();
+    let id = house.submit(&job(&compiled(&house), 2, 1, "/code/sum").to_string());
+    let shown = house.wait_until_over(&id);
+    let said = house.log(&id, "launcher-0");
+    assert_eq!(shown["state"], "succeeded", "{}\n{said}", shown["reason"]);
+    assert_eq!(lines(&said), ["rank 0 of 2 on worker-0: 1", "rank 1 of 2 on worker-1: 1"]);
+}
+
+#[test]
+fn a_rank_that_dies_fails_the_job_within_seconds_and_nothing_is_left() {
+    if !has_mpi() {
+        return;
+    }
+    let house = House::with_args(&["--nodes", "2", "--node-cpus", "2", "--node-memory", "2GiB"]);
+    let id = house.submit(&job(&compiled(&house), 2, 2, "/code/sum 2").to_string());
+    let submitted = Instant::now();
+    let shown = house.wait_until_over(&id);
+    assert_eq!(shown["state"], "failed", "{}", house.log(&id, "launcher-0"));
+    let reason = shown["reason"].as_str().unwrap();
+    assert!(reason.starts_with("launcher-0 exited with code 7 "), "{reason}\n{}", house.log(&id, "launcher-0"));
+    assert!(submitted.elapsed() < Duration::from_secs(20), "{:?}", submitted.elapsed());
+    until("nothing of it is left", || marked(&id).is_empty());
+}
+
+#[test]
+fn a_stopped_job_leaves_no_rank_behind() {
+    if !has_mpi() {
+        return;
+    }
+    let house = House::with_args(&["--nodes", "2", "--node-cpus", "2", "--node-memory", "2GiB"]);
+    let id = house.submit(&job(&house.place(), 2, 2, "sh -c 'echo up; exec sleep 300'").to_string());
+    until("every rank is up", || house.log(&id, "launcher-0").matches("up\n").count() == 4);
+    house.call(Call::post(&format!("/api/v1/jobs/{id}/stop"), "")).unwrap();
+    house.wait_for(&id, "stopped");
+    until("nothing of it is left", || marked(&id).is_empty());
+}
