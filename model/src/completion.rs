@@ -163,4 +163,59 @@ mod tests {
         let roles = [role("worker", 2, NOT_GIVEN)];
         assert_eq!(said(&roles, "worker+ worker!"), "Failed by Some(1): 1 of 2 worker tasks failed; 1 decide");
     }
+
+    const NEVER: CompletionPlan = CompletionPlan { min_failed: None, min_succeeded: None, waited_for: true };
+
+    fn policy(min_failed: impl Into<Option<u32>>, min_succeeded: impl Into<Option<u32>>) -> CompletionPlan {
+        CompletionPlan { min_failed: min_failed.into(), min_succeeded: min_succeeded.into(), waited_for: true }
+    }
+
+    /// The rules of OpenPAI's launcher and of its framework controller, which are the same five, with two `ps`
+    /// and three `worker` tasks. The first rule of the controller, a stop that was asked for, is not ours to
+    /// judge: the job's state function has the last word there.
+    #[test]
+    fn every_rule_of_the_launcher_and_the_controller_holds() {
+        let cases = [
+            // A role's least number of failed tasks: the attempt fails at once, by the task that tipped it.
+            ("failed, 1 of 2", policy(2, None), NEVER, "ps-"),
+            ("failed, at once", policy(2, None), NEVER, "ps- worker+ ps-"),
+            ("failed, of that role alone", policy(2, None), policy(2, None), "ps- worker-"),
+            ("failed, of the other", policy(2, None), policy(2, None), "ps- worker- worker-"),
+            // A role's least number of succeeded tasks: the attempt succeeds at once.
+            ("succeeded, all of a role", NEVER, policy(1, 3), "worker+ worker+ worker+"),
+            ("succeeded, of that role alone", policy(1, 2), policy(1, 3), "ps+ worker+ worker+"),
+            ("succeeded, whoever failed before", NEVER, policy(None, 1), "ps- worker- worker+"),
+            // Several at the same moment: any may win. For us there is no same moment: endings are taken in one by
+            // one, and the first to be taken in wins.
+            ("both, in turn", policy(1, 1), policy(1, 1), "worker+ ps-"),
+            ("both, in turn", policy(1, 1), policy(1, 1), "ps- worker+"),
+            // Nothing fires: succeeded when all of all roles have ended, even if tasks failed.
+            ("nothing yet", NEVER, NEVER, "ps- ps- worker- worker-"),
+            ("nothing at all", NEVER, NEVER, "ps- ps- worker- worker- worker-"),
+            ("nothing at all", NEVER, policy(3, None), "ps- ps+ worker- worker+ worker-"),
+            // Whoever is still running then is stopped by us, and that changes nothing.
+            ("stopped by us", policy(1, None), policy(1, 3), "worker+ worker+ worker+ ps! ps!"),
+            ("stopped by us", policy(1, None), policy(1, 3), "ps- ps! worker! worker! worker!"),
+        ];
+        let line = |(what, ps, worker, endings): &(&str, CompletionPlan, CompletionPlan, &str)| {
+            format!("{what}: {}\n", said(&[role("ps", 2, *ps), role("worker", 3, *worker)], endings))
+        };
+        let table: String = cases.iter().map(line).collect();
+        insta::assert_snapshot!(table, @"
+        failed, 1 of 2: undecided
+        failed, at once: Failed by Some(2): 2 of 2 ps tasks failed; 2 decide
+        failed, of that role alone: undecided
+        failed, of the other: Failed by Some(2): 2 of 3 worker tasks failed; 2 decide
+        succeeded, all of a role: Succeeded by Some(2): 3 of 3 worker tasks succeeded; 3 decide
+        succeeded, of that role alone: undecided
+        succeeded, whoever failed before: Succeeded by Some(2): 1 of 3 worker tasks succeeded; 1 decide
+        both, in turn: Succeeded by Some(0): 1 of 3 worker tasks succeeded; 1 decide
+        both, in turn: Failed by Some(0): 1 of 2 ps tasks failed; 1 decide
+        nothing yet: undecided
+        nothing at all: Succeeded by None: every task that counts has ended
+        nothing at all: Succeeded by None: every task that counts has ended
+        stopped by us: Succeeded by Some(2): 3 of 3 worker tasks succeeded; 3 decide
+        stopped by us: Failed by Some(0): 1 of 2 ps tasks failed; 1 decide
+        ");
+    }
 }

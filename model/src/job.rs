@@ -31,7 +31,7 @@ pub enum Outcome {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JobEvent {
-    /// The whole gang has its nodes.
+    /// The whole gang has its nodes; or, of a job that is no gang, some more of its tasks have.
     Placed,
     /// Every task of the attempt runs, or has run already.
     AllUp,
@@ -40,7 +40,10 @@ pub enum JobEvent {
     StopAsked,
     /// Every task of the attempt is over, and the policies say how the job went.
     AllGone(Outcome),
-    /// Every task of the attempt is over, and the retry policy grants another attempt.
+    /// Every task of the attempt is over, and the job had failed before the stop was asked: the sandbox of a failed task was
+    /// kept, and the stop gave it up.
+    HadFailed,
+    /// Every task of the attempt is over, well or not, and the retry policy grants another attempt.
     TryAgain,
     LostSight,
     SeenAgain,
@@ -58,6 +61,7 @@ pub struct Refused {
 pub fn next(state: JobState, event: JobEvent) -> Result<JobState, Refused> {
     match (state, event) {
         (Queued, Placed) => Ok(Starting),
+        (Starting | Running, Placed) => Ok(state),
         (Queued, StopAsked) => Ok(Stopped),
 
         (Starting, AllUp) => Ok(Running),
@@ -70,20 +74,23 @@ pub fn next(state: JobState, event: JobEvent) -> Result<JobState, Refused> {
         (Starting | Running | Finishing, LostSight) => Ok(Unknown),
         (Unknown, SeenAgain) => Ok(Running),
 
-        // Once a stop was asked, how the tasks ended no longer matters.
+        // Once a stop was asked, how the tasks ended after it no longer matters.
+        (Stopping, HadFailed) => Ok(Failed),
         (Stopping, AllGone(_) | TryAgain) => Ok(Stopped),
         (Stopping, StopAsked | LostSight | SeenAgain) => Ok(Stopping),
 
         (Queued, AllUp | Decided | AllGone(_) | TryAgain | LostSight | SeenAgain)
+        | (Queued | Starting | Running | Finishing | Unknown, HadFailed)
         | (Starting | Finishing, SeenAgain)
-        | (Starting | Running | Finishing | Unknown | Stopping, Placed)
+        | (Finishing | Unknown | Stopping, Placed)
         | (Running | Finishing | Unknown | Stopping, AllUp)
         | (Running, SeenAgain)
         | (Unknown, LostSight)
         | (Finishing | Stopping, Decided)
-        | (Succeeded | Failed | Stopped, Placed | AllUp | Decided | StopAsked | AllGone(_) | TryAgain | LostSight | SeenAgain) => {
-            Err(Refused { state, event })
-        }
+        | (
+            Succeeded | Failed | Stopped,
+            Placed | AllUp | Decided | StopAsked | AllGone(_) | HadFailed | TryAgain | LostSight | SeenAgain,
+        ) => Err(Refused { state, event }),
     }
 }
 
@@ -123,25 +130,35 @@ mod tests {
 
     #[test]
     fn every_state_meets_every_event() {
-        let events =
-            [Placed, AllUp, Decided, StopAsked, AllGone(Outcome::Succeeded), AllGone(Outcome::Failed), TryAgain, LostSight, SeenAgain];
+        let events = [
+            Placed,
+            AllUp,
+            Decided,
+            StopAsked,
+            AllGone(Outcome::Succeeded),
+            AllGone(Outcome::Failed),
+            HadFailed,
+            TryAgain,
+            LostSight,
+            SeenAgain,
+        ];
         let cell = |state, event| next(state, event).map_or("-", JobState::text);
         let row = |state: JobState| {
             let cells: String = events.iter().map(|event| format!(" {:<10}", cell(state, *event))).collect();
             format!("{:<10}{}\n", state.text(), cells.trim_end())
         };
         let table: String = JobState::SPELLED.iter().map(|(state, _)| row(*state)).collect();
-        //         placed     all up     decided    stop asked all gone… …failed    try again  lost sight seen again
+        //         placed     all up     decided    stop asked all gone… …failed    had failed try again  lost sight seen again
         insta::assert_snapshot!(table, @"
-        queued     starting   -          -          stopped    -          -          -          -          -
-        starting   -          running    finishing  stopping   succeeded  failed     queued     unknown    -
-        running    -          -          finishing  stopping   succeeded  failed     queued     unknown    -
-        finishing  -          -          -          stopping   succeeded  failed     queued     unknown    -
-        stopping   -          -          -          stopping   stopped    stopped    stopped    stopping   stopping
-        unknown    -          -          finishing  stopping   succeeded  failed     queued     -          running
-        succeeded  -          -          -          -          -          -          -          -          -
-        failed     -          -          -          -          -          -          -          -          -
-        stopped    -          -          -          -          -          -          -          -          -
+        queued     starting   -          -          stopped    -          -          -          -          -          -
+        starting   starting   running    finishing  stopping   succeeded  failed     -          queued     unknown    -
+        running    running    -          finishing  stopping   succeeded  failed     -          queued     unknown    -
+        finishing  -          -          -          stopping   succeeded  failed     -          queued     unknown    -
+        stopping   -          -          -          stopping   stopped    stopped    failed     stopped    stopping   stopping
+        unknown    -          -          finishing  stopping   succeeded  failed     -          queued     -          running
+        succeeded  -          -          -          -          -          -          -          -          -          -
+        failed     -          -          -          -          -          -          -          -          -          -
+        stopped    -          -          -          -          -          -          -          -          -          -
         ");
     }
 

@@ -2,31 +2,24 @@
 
 use crate::{
     completion::{Verdict, verdict},
-    ids::TaskName,
     job::{JobEvent, JobState, Outcome},
-    plan::Plan,
-    retry::{Again, Used, again},
-    task::{Cause, Ending, TaskState, Whose},
+    plan::{Plan, Retries},
+    resources::show_duration_ms,
+    retry::{Again, Class, Used, again},
+    standing::{RunFacts, Stands, standings},
+    task::TaskState,
 };
 
 /// A job as far as judging it needs.
 pub struct Case<'a> {
     pub state: JobState,
     pub plan: &'a Plan,
+    pub attempt: u32,
     pub used: Used,
     /// Who asked for the stop, if someone did.
     pub stop_by: Option<&'a str>,
     /// Every run of the current attempt.
     pub runs: &'a [RunFacts],
-}
-
-#[derive(Clone, Debug)]
-pub struct RunFacts {
-    pub task: TaskName,
-    pub state: TaskState,
-    pub ending: Option<Ending>,
-    /// Which place it took among the endings of its attempt.
-    pub end_order: Option<u64>,
 }
 
 /// What should happen to the job now.
@@ -39,25 +32,67 @@ pub struct Judgement {
 
 /// Says which event the runs amount to, if any.
 pub fn judge(case: &Case) -> Option<Judgement> {
+    let tasks = Tasks::of(case);
     let say = |event, reason: String| Some(Judgement { event, reason, used: case.used });
-    let ended = in_order(case.runs);
-    let decided = verdict(&case.plan.roles, &ended.iter().map(|run| (run.task.role.clone(), run.state)).collect::<Vec<_>>());
-    if ended.len() < case.runs.len() {
-        let all_up = || case.runs.iter().all(|run| run.state != TaskState::Starting);
-        return match decided {
-            Verdict::Decided { reason, .. } if is_open(case.state) => say(JobEvent::Decided, reason),
-            Verdict::Undecided if case.state == JobState::Starting && all_up() => say(JobEvent::AllUp, String::new()),
-            Verdict::Decided { .. } | Verdict::Undecided => None,
+    if !tasks.anyone_lives && case.state == JobState::Stopping {
+        let stopped = format!("stopped by {}", case.stop_by.unwrap_or("someone"));
+        return match tasks.had_failed(case.plan) {
+            Some(what) => say(JobEvent::HadFailed, format!("{what}; {stopped} while its sandbox was kept")),
+            None => say(JobEvent::AllGone(Outcome::Failed), stopped),
         };
     }
-    if case.state == JobState::Stopping {
-        let by = case.stop_by.unwrap_or("someone");
-        return say(JobEvent::AllGone(Outcome::Failed), format!("stopped by {by}"));
-    }
-    match decided {
-        Verdict::Decided { outcome: Outcome::Succeeded, reason, .. } => say(JobEvent::AllGone(Outcome::Succeeded), reason),
-        Verdict::Decided { outcome: Outcome::Failed, by, .. } => Some(after_failure(case, by.map(|position| ended[position]))),
+    let ended: Vec<_> = tasks.ended.iter().map(|it| (it.task.role.clone(), it.state)).collect();
+    match verdict(&case.plan.roles, &ended) {
+        Verdict::Decided { reason, .. } if tasks.anyone_lives => say(JobEvent::Decided, reason).filter(|_| is_open(case.state)),
+        Verdict::Undecided if tasks.anyone_lives || tasks.anyone_waits => {
+            say(JobEvent::AllUp, String::new()).filter(|_| case.state == JobState::Starting && tasks.all_up)
+        }
+        Verdict::Decided { outcome: Outcome::Succeeded, reason, .. } => Some(concluded(case, Class::Success, reason)),
+        Verdict::Decided { outcome: Outcome::Failed, by, .. } => Some(after_failure(case, by.map(|position| tasks.ended[position]))),
         Verdict::Undecided => Some(after_failure(case, None)),
+    }
+}
+
+/// The tasks of a job's attempt, as far as judging it goes.
+struct Tasks<'a> {
+    /// Those that are over for good, in the order of their endings.
+    ended: Vec<&'a RunFacts>,
+    anyone_lives: bool,
+    anyone_waits: bool,
+    /// Whether everyone who was placed has started.
+    all_up: bool,
+}
+
+impl<'a> Tasks<'a> {
+    fn of(case: &Case<'a>) -> Self {
+        let mut tasks = Self { ended: Vec::new(), anyone_lives: false, anyone_waits: false, all_up: !case.runs.is_empty() };
+        for it in standings(case.plan, case.runs) {
+            match it.stands {
+                Stands::New | Stands::Again { .. } => tasks.anyone_waits = true,
+                Stands::Lives(run) => {
+                    tasks.anyone_lives = true;
+                    tasks.all_up &= run.state != TaskState::Starting;
+                }
+                Stands::Over(run) => tasks.ended.push(run),
+            }
+        }
+        tasks.ended.sort_by_key(|run| run.end_order);
+        tasks
+    }
+}
+
+impl Tasks<'_> {
+    /// What failed the job before it was stopped: the child's own ending is the truth, however long its sandbox was kept.
+    fn had_failed(&self, plan: &Plan) -> Option<String> {
+        let kept: Vec<&RunFacts> = self.ended.iter().copied().filter(|run| run.kept.is_some()).collect();
+        let ended: Vec<_> = kept.iter().map(|run| (run.task.role.clone(), run.state)).collect();
+        match verdict(&plan.roles, &ended) {
+            Verdict::Decided { outcome: Outcome::Failed, by, .. } => {
+                let run = kept[by?];
+                Some(format!("{} {}", run.task, run.ending.as_ref()?))
+            }
+            Verdict::Decided { outcome: Outcome::Succeeded, .. } | Verdict::Undecided => None,
+        }
     }
 }
 
@@ -69,36 +104,60 @@ fn is_open(state: JobState) -> bool {
     }
 }
 
-fn in_order(runs: &[RunFacts]) -> Vec<&RunFacts> {
-    let mut ended: Vec<&RunFacts> = runs.iter().filter(|run| run.state.is_over()).collect();
-    ended.sort_by_key(|run| run.end_order);
-    ended
-}
-
 fn after_failure(case: &Case, culprit: Option<&RunFacts>) -> Judgement {
-    let ending = culprit.and_then(|run| run.ending.as_ref());
-    let whose = ending.map_or(Whose::Platform, |ending| blame(&ending.cause));
-    let what = match (culprit, ending) {
-        (Some(run), Some(ending)) => format!("{} {ending}", run.task),
-        _ => "its tasks ended without deciding the job".to_owned(),
+    let Some((run, ending)) = culprit.and_then(|run| Some((run, run.ending.as_ref()?))) else {
+        return concluded(case, Class::Platform, "its tasks ended without deciding the job".into());
     };
-    match again(case.plan.retries, case.used, whose) {
-        Again::Yes { used, reason } => Judgement { event: JobEvent::TryAgain, reason: format!("{what}; {reason}"), used },
-        Again::No { reason } => {
-            Judgement { event: JobEvent::AllGone(Outcome::Failed), reason: format!("{what}; {reason}"), used: case.used }
-        }
+    let (what, class) = (format!("{} {ending}", run.task), Class::of(&ending.cause));
+    if case.plan.gang {
+        return concluded(case, class, what);
+    }
+    // A task that is tried again alone was tried as often as it goes.
+    let tries = case.runs.iter().filter(|it| it.task == run.task).count();
+    let what = if tries > 1 { format!("{what}, at try {tries}") } else { what };
+    let said_all = match (class, case.plan.retries) {
+        (Class::Platform, Retries::UpTo(_) | Retries::Always) => true,
+        (Class::User, Retries::UpTo(0)) => tries > 1,
+        (Class::Success | Class::User | Class::Permanent | Class::Platform, _) => false,
+    };
+    if said_all {
+        Judgement { event: JobEvent::AllGone(Outcome::Failed), reason: what, used: case.used }
+    } else {
+        concluded(case, class, what)
     }
 }
 
-/// A task that was stopped though nobody asked us was stopped by its surroundings: a shutdown, an operator.
-fn blame(cause: &Cause) -> Whose {
-    cause.whose().unwrap_or(Whose::Platform)
+/// The attempt is over and this is `what` came of it: the retries decide whether the job is.
+fn concluded(case: &Case, class: Class, what: String) -> Judgement {
+    let outcome = if class == Class::Success { Outcome::Succeeded } else { Outcome::Failed };
+    match again(case.plan.retries, case.used, class, ran_ms(case.runs)) {
+        Again::Yes { used, reason } => {
+            let pause = match used.pause_ms() {
+                0 => String::new(),
+                pause_ms => format!("; waits {} before attempt {}", show_duration_ms(pause_ms), case.attempt + 1),
+            };
+            Judgement { event: JobEvent::TryAgain, reason: format!("{what}; {reason}{pause}"), used }
+        }
+        Again::No { .. } if class == Class::Success => Judgement { event: JobEvent::AllGone(outcome), reason: what, used: case.used },
+        Again::No { reason } => Judgement { event: JobEvent::AllGone(outcome), reason: format!("{what}; {reason}"), used: case.used },
+    }
+}
+
+/// From the first start to the last end.
+fn ran_ms(runs: &[RunFacts]) -> u64 {
+    let endings = || runs.iter().filter_map(|run| run.ending.as_ref());
+    let began = endings().filter_map(|ending| ending.started_at_ms).min();
+    let over = endings().map(|ending| ending.ended_at_ms).max();
+    over.zip(began).map_or(0, |(over, began)| over.saturating_sub(began))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{HouseRules, compile};
+    use crate::{
+        plan::{HouseRules, compile},
+        task::{Cause, Ending},
+    };
 
     fn plan(yaml: &str) -> Plan {
         let house = HouseRules::default();
@@ -112,7 +171,7 @@ mod tests {
     fn run(task: &str, state: TaskState, cause: Option<Cause>, order: u64) -> RunFacts {
         let ending = cause.map(|cause| Ending { cause, started_at_ms: Some(0), ended_at_ms: 2000, peak_memory_bytes: None, cpu_ms: None });
         let end_order = ending.is_some().then_some(order);
-        RunFacts { task: task.parse().unwrap(), state, ending, end_order }
+        RunFacts { task: task.parse().unwrap(), attempt: 1, state, ending, kept: None, end_order }
     }
 
     fn live(task: &str, state: TaskState) -> RunFacts {
@@ -124,7 +183,7 @@ mod tests {
     }
 
     fn said(state: JobState, plan: &Plan, runs: &[RunFacts]) -> String {
-        let case = Case { state, plan, used: Used::default(), stop_by: Some("ann"), runs };
+        let case = Case { state, plan, attempt: 1, used: Used::default(), stop_by: Some("ann"), runs };
         judge(&case).map_or("nothing".into(), |it| format!("{:?}: {}", it.event, it.reason).trim_end().to_owned())
     }
 
@@ -181,5 +240,96 @@ mod tests {
         let plan = plan("{name: j, roles: {main: {command: train}}}");
         let runs = [over("main-0", Cause::Exited { code: 0 }, 1)];
         assert_eq!(said(JobState::Stopping, &plan, &runs), "AllGone(Failed): stopped by ann");
+    }
+
+    #[test]
+    fn a_job_for_ever_starts_again_after_success_too_until_it_is_stopped() {
+        let plan = plan("{name: j, retries: forever, roles: {main: {command: serve}}}");
+        let runs = [over("main-0", Cause::Exited { code: 0 }, 1)];
+        assert_eq!(
+            said(JobState::Running, &plan, &runs),
+            "TryAgain: every task that counts has ended; it is started again whenever it is over"
+        );
+        assert_eq!(said(JobState::Stopping, &plan, &runs), "AllGone(Failed): stopped by ann");
+    }
+
+    #[test]
+    fn a_job_that_dies_again_and_again_waits_longer_each_time_and_says_how_long() {
+        let plan = plan("{name: j, retries: always, roles: {main: {command: train}}}");
+        let runs = [over("main-0", Cause::Exited { code: 3 }, 1)];
+        let used = Used { for_user: 3, for_platform: 0, in_a_row: 3 };
+        let case = Case { state: JobState::Running, plan: &plan, attempt: 4, used, stop_by: None, runs: &runs };
+        let judged = judge(&case).unwrap();
+        assert_eq!(judged.used, Used { for_user: 4, for_platform: 0, in_a_row: 4 });
+        assert_eq!(judged.reason, "main-0 exited with code 3 after 2s; retry 4, as often as it takes; waits 4s before attempt 5");
+    }
+
+    #[test]
+    fn what_can_never_start_is_not_tried_again() {
+        let plan = plan("{name: j, retries: always, roles: {main: {command: pyhton3}}}");
+        let cause = Cause::CannotStart { why: "no program `pyhton3` in PATH".into(), whose: crate::task::Whose::User };
+        assert_eq!(
+            said(JobState::Running, &plan, &[over("main-0", cause, 1)]),
+            "AllGone(Failed): main-0 could not start: no program `pyhton3` in PATH after 2s; a retry would end the same way"
+        );
+    }
+
+    fn in_attempt(attempt: u32, run: RunFacts) -> RunFacts {
+        RunFacts { attempt, ..run }
+    }
+
+    #[test]
+    fn a_job_that_is_no_gang_runs_as_soon_as_what_is_placed_of_it_does() {
+        let plan = plan("{name: j, gang: false, roles: {worker: {tasks: 3, command: train}}}");
+        assert_eq!(said(JobState::Starting, &plan, &[live("worker-0", TaskState::Starting)]), "nothing");
+        assert_eq!(said(JobState::Starting, &plan, &[live("worker-0", TaskState::Running)]), "AllUp:");
+        let over_in_a_blink = [over("worker-0", Cause::Exited { code: 0 }, 1)];
+        assert_eq!(said(JobState::Starting, &plan, &over_in_a_blink), "AllUp:");
+        assert_eq!(said(JobState::Running, &plan, &over_in_a_blink), "nothing");
+        let all = ["worker-0", "worker-1", "worker-2"].map(|task| over(task, Cause::Exited { code: 0 }, 1));
+        assert_eq!(said(JobState::Running, &plan, &all), "AllGone(Succeeded): every task that counts has ended");
+    }
+
+    #[test]
+    fn a_task_that_will_be_tried_again_has_not_failed() {
+        let plan = plan("{name: j, gang: false, roles: {worker: {tasks: 2, retries: 1, command: train}}}");
+        let failed = |attempt, order| in_attempt(attempt, over("worker-0", Cause::Exited { code: 3 }, order));
+        let lives = || live("worker-1", TaskState::Running);
+        assert_eq!(said(JobState::Running, &plan, &[failed(1, 1), lives()]), "nothing");
+        assert_eq!(said(JobState::Running, &plan, &[failed(1, 1)]), "nothing");
+        let twice = [failed(1, 1), failed(2, 2), lives()];
+        assert_eq!(said(JobState::Running, &plan, &twice), "Decided: 1 of 2 worker tasks failed; 1 decide");
+        let stopped = [failed(1, 1), failed(2, 2), over("worker-1", Cause::Stopped { killed: false }, 3)];
+        assert_eq!(said(JobState::Finishing, &plan, &stopped), "AllGone(Failed): worker-0 exited with code 3 after 2s, at try 2");
+    }
+
+    #[test]
+    fn a_job_that_is_no_gang_is_stopped_when_nothing_of_it_lives_whatever_waits() {
+        let plan = plan("{name: j, gang: false, roles: {worker: {tasks: 9, command: train}}}");
+        assert_eq!(said(JobState::Stopping, &plan, &[live("worker-0", TaskState::Running)]), "nothing");
+        assert_eq!(
+            said(JobState::Stopping, &plan, &[over("worker-0", Cause::Stopped { killed: false }, 1)]),
+            "AllGone(Failed): stopped by ann"
+        );
+        assert_eq!(said(JobState::Stopping, &plan, &[]), "AllGone(Failed): stopped by ann");
+    }
+
+    #[test]
+    fn the_retries_of_a_job_that_is_no_gang_start_all_of_it_again() {
+        let plan = plan("{name: j, gang: false, retries: 2, roles: {worker: {tasks: 2, command: train}}}");
+        let runs = [over("worker-0", Cause::Exited { code: 3 }, 1), over("worker-1", Cause::Exited { code: 0 }, 2)];
+        assert_eq!(said(JobState::Running, &plan, &runs), "TryAgain: worker-0 exited with code 3 after 2s; retry 1 of 2");
+    }
+
+    #[test]
+    fn a_job_that_is_stopped_while_the_sandbox_of_its_failed_task_is_kept_has_failed() {
+        let plan = plan("{name: j, keep_failed: 30m, roles: {main: {tasks: 2, command: train}}}");
+        let mut failed = over("main-0", Cause::Exited { code: 3 }, 2);
+        failed.kept = failed.ending.clone().map(|ending| crate::task::Kept { ending, until_ms: 9000, pid: 7 });
+        let runs = [failed, over("main-1", Cause::Stopped { killed: false }, 1)];
+        assert_eq!(
+            said(JobState::Stopping, &plan, &runs),
+            "HadFailed: main-0 exited with code 3 after 2s; stopped by ann while its sandbox was kept"
+        );
     }
 }

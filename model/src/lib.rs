@@ -18,6 +18,7 @@ pub mod resources;
 pub mod retry;
 pub mod schedule;
 pub mod spec;
+pub mod standing;
 pub mod task;
 pub mod template;
 pub mod wire;

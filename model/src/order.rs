@@ -35,6 +35,9 @@ pub struct RunOrder {
     pub environment: Option<Environment>,
     pub limits: Limits,
     pub stop_grace_ms: u64,
+    /// How long the sandbox stays after the child has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_failed_ms: Option<u64>,
     /// Ports the child will listen on; checked before it starts.
     pub ports: Vec<u16>,
     /// The address the child's ports belong to.
@@ -94,6 +97,10 @@ pub enum Report {
         pid: u32,
         /// What the kernel refused, in words; the task runs with less.
         missing: Vec<String>,
+    },
+    /// The child has failed; the run ends when its sandbox is given up.
+    Kept {
+        kept: crate::task::Kept,
     },
     Ended {
         ending: crate::task::Ending,

@@ -17,9 +17,11 @@ mod packing;
 mod reason;
 mod search;
 mod turn;
+mod unit;
 
 use reason::Scene;
-use turn::{Outcome, Turn, Why};
+use turn::{Turn, Why};
+use unit::{Tried, Unit, units};
 
 /// A job that waits, as much of it as placing needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +32,27 @@ pub struct Waiting {
     pub priority: i32,
     pub max_duration_ms: Option<u64>,
     pub gang: Vec<Demand>,
+    /// For a job whose tasks start as they fit.
+    pub loose: Option<Loose>,
+}
+
+/// A job that is no gang: each of its tasks is placed alone, at the job's place in the queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loose {
+    /// Which tasks wait, for each of the demands.
+    pub indices: Vec<Vec<u32>>,
+    pub running: u32,
+    /// Over for good.
+    pub over: u32,
+    pub all: u32,
+}
+
+impl Loose {
+    /// A job of which nothing is placed yet.
+    pub fn whole(gang: &[Demand]) -> Self {
+        let indices = gang.iter().map(|demand| (0..demand.tasks).collect()).collect();
+        Self { indices, running: 0, over: 0, all: gang.iter().map(|demand| demand.tasks).sum() }
+    }
 }
 
 /// What `tasks` tasks of one role need, each.
@@ -67,8 +90,10 @@ pub struct Decision {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
-    /// One entry for every task of the gang, in the order of the demands and their indices.
+    /// One entry for every task that waited, in the order of the demands and their indices.
     Start(Vec<Assignment>),
+    /// Some tasks of a job that is no gang, and why the next of them waits.
+    Part(Vec<Assignment>, String),
     Wait(String),
 }
 
@@ -84,24 +109,32 @@ pub struct Assignment {
 /// Decides what to do with every waiting job, and answers in the order of placing: the highest priority
 /// first, then the oldest.
 ///
-/// A gang starts whole or not at all. The first job that does not fit is the head, and behind it a job
-/// starts only if the head does not start later for it. The answer depends on nothing but the values
-/// given, whatever their order.
+/// A gang starts whole or not at all; of a job that is none, each task is placed alone. The first that does
+/// not fit is the head, and behind it something starts only if the head does not start later for it. The
+/// answer depends on nothing but the values given, whatever their order.
 pub fn place(queue: &[Waiting], nodes: &[Node], held: &[Held], now_ms: u64) -> Vec<Decision> {
     let mut queue: Vec<&Waiting> = queue.iter().collect();
     queue.sort_by_key(|waiting| (Reverse(waiting.priority), waiting.job));
-    let mut turn = Turn::new(&queue, nodes, held, now_ms);
-    let outcomes: Vec<Outcome> = (0..queue.len()).map(|rank| turn.decide(rank)).collect();
+    let units = units(&queue);
+    let asked: Vec<&Waiting> = units.iter().map(|unit| unit.asks.as_ref()).collect();
+    let mut turn = Turn::new(&asked, nodes, held, now_ms);
+    let tried: Vec<Tried> = units.iter().enumerate().map(|(rank, unit)| unit.try_at(rank, &mut turn)).collect();
     let scene = Scene::of(&turn);
     let mut before = 0;
     let mut decisions = Vec::with_capacity(queue.len());
-    for (rank, outcome) in outcomes.iter().enumerate() {
-        let what = match outcome {
-            Outcome::Start(shares) => What::Start(turn.assignments(rank, shares)),
-            Outcome::Wait(why) => What::Wait(scene.reason(&turn, rank, *why, before)),
+    let ranked: Vec<(usize, &Unit<'_>)> = units.iter().enumerate().collect();
+    for own in ranked.chunk_by(|one, other| one.1.of == other.1.of) {
+        let waits = own.iter().find_map(|(rank, _)| Some((*rank, tried[*rank].why?)));
+        let starts: Vec<Assignment> = own.iter().flat_map(|(rank, unit)| unit.assignments(&turn, *rank, &tried[*rank])).collect();
+        let waiting = queue[own[0].1.of];
+        let reason = |(rank, why)| unit::with_the_others(waiting, starts.len(), scene.reason(&turn, rank, why, before));
+        let what = match waits.map(reason) {
+            None => What::Start(starts),
+            Some(reason) if starts.is_empty() => What::Wait(reason),
+            Some(reason) => What::Part(starts, reason),
         };
-        before += usize::from(matches!(outcome, Outcome::Wait(Why::NoRoom | Why::BehindHead)));
-        decisions.push(Decision { job: queue[rank].job, what });
+        before += usize::from(matches!(waits, Some((_, Why::NoRoom | Why::BehindHead))));
+        decisions.push(Decision { job: waiting.job, what });
     }
     decisions
 }

@@ -62,6 +62,16 @@ pub struct Ending {
     pub cpu_ms: Option<u64>,
 }
 
+/// A child that has failed, and whose sandbox stays for a while so that one can step in and look.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Kept {
+    /// How the child ended; the run's ending will say the same.
+    pub ending: Ending,
+    pub until_ms: u64,
+    /// The first process of the sandbox: `nsenter -t PID -a` leads into it.
+    pub pid: u32,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Cause {
@@ -145,6 +155,19 @@ impl fmt::Display for Cause {
             Cause::Unknown { why } => write!(f, "nobody knows how it ended: {why}"),
         }
     }
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let until = clock_utc(self.until_ms);
+        write!(f, "{}; its sandbox is kept until {until}: `nsenter -t {} -a` steps in", self.ending, self.pid)
+    }
+}
+
+/// The time of day, for everyone the same: `14:05:10 UTC`.
+fn clock_utc(at_ms: u64) -> String {
+    let seconds = at_ms / 1000 % 86_400;
+    format!("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
 impl fmt::Display for Ending {

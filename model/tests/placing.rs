@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use model::{
     ids::{JobId, NodeName},
     resources::{ANY_ACCELERATOR, Resources},
-    schedule::{Assignment, Decision, Held, Node, Waiting, What},
+    schedule::{Assignment, Decision, Held, Node, Waiting, What, place},
 };
 use proptest::prelude::*;
-use world::{Starts, World, a_world, run_on};
+use world::{NOW_MS, Starts, World, a_loose_world, a_world, run_on};
 
 fn free(nodes: &[Node], held: &[Held]) -> BTreeMap<NodeName, Resources> {
     let mut free: BTreeMap<NodeName, Resources> = nodes.iter().map(|node| (node.name.clone(), node.capacity.clone())).collect();
@@ -22,7 +22,7 @@ fn free(nodes: &[Node], held: &[Held]) -> BTreeMap<NodeName, Resources> {
 
 fn started(decisions: &[Decision]) -> impl Iterator<Item = (JobId, &[Assignment])> {
     decisions.iter().filter_map(|decision| match &decision.what {
-        What::Start(assignments) => Some((decision.job, assignments.as_slice())),
+        What::Start(assignments) | What::Part(assignments, _) => Some((decision.job, assignments.as_slice())),
         What::Wait(_) => None,
     })
 }
@@ -65,7 +65,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_node_is_never_given_more_than_it_has_and_a_closed_one_nothing(world in a_world()) {
+    fn a_node_is_never_given_more_than_it_has_and_a_closed_one_nothing(world in a_loose_world()) {
         let mut free = free(&world.nodes, &world.held);
         for (_, assignments) in started(&world.place()) {
             for it in assignments {
@@ -78,8 +78,8 @@ proptest! {
     }
 
     #[test]
-    fn a_gang_starts_whole_and_every_task_gets_what_it_asked_for(world in a_world()) {
-        for (job, assignments) in started(&world.place()) {
+    fn a_gang_starts_whole_and_every_task_gets_what_it_asked_for(world in a_loose_world()) {
+        for (job, assignments) in started(&world.place()).filter(|(job, _)| waiting(&world, *job).loose.is_none()) {
             let asked: Vec<_> = waiting(&world, job).gang.iter().flat_map(|demand| (0..demand.tasks).map(move |index| (demand, index))).collect();
             prop_assert_eq!(asked.len(), assignments.len());
             for ((demand, index), it) in asked.into_iter().zip(assignments) {
@@ -89,13 +89,73 @@ proptest! {
         }
     }
 
+    /// Of a job that is no gang, tasks start in the order of their indices, and what waits would not fit alone.
     #[test]
-    fn the_order_of_what_is_given_changes_nothing(world in a_world(), seed in any::<u64>()) {
+    fn a_task_of_a_job_that_is_no_gang_starts_if_it_is_the_first_and_fits(world in a_loose_world()) {
+        let decisions = world.place();
+        for (job, assignments) in started(&decisions).filter(|(job, _)| waiting(&world, *job).loose.is_some()) {
+            let its = waiting(&world, job);
+            for (demand, indices) in its.gang.iter().zip(&its.loose.as_ref().unwrap().indices) {
+                let given: Vec<u32> = assignments.iter().filter(|it| it.role == demand.role).map(|it| it.index).collect();
+                prop_assert!(indices.starts_with(&given), "{given:?} of {indices:?}");
+                prop_assert!(assignments.iter().filter(|it| it.role == demand.role).all(|it| is_met(&demand.each, &it.amount)));
+            }
+        }
+        let Some(first) = decisions.first().filter(|it| waiting(&world, it.job).loose.is_some()) else { return Ok(()) };
+        let its = waiting(&world, first.job);
+        let fits = |each: &Resources| {
+            let open = world.nodes.iter().filter(|node| node.open).map(|node| &node.name);
+            let mut free: Vec<Resources> = open.map(|name| free(&world.nodes, &world.held)[name].clone()).collect();
+            can_be_placed(&[each], &mut free)
+        };
+        let first_role = its.gang.iter().zip(&its.loose.as_ref().unwrap().indices).find(|(_, indices)| !indices.is_empty());
+        let starts = matches!(&first.what, What::Start(_) | What::Part(..));
+        if let Some((demand, _)) = first_role.filter(|(demand, _)| fits(&demand.each)) {
+            prop_assert!(starts, "a {} task fits", demand.role);
+        }
+    }
+
+    /// In waves, each beginning when the one before has ended, every task that fits at all is started exactly once.
+    #[test]
+    fn a_job_that_is_no_gang_starts_every_task_once_in_waves(world in a_loose_world()) {
+        for waiting in world.queue.iter().filter(|it| it.loose.is_some()) {
+            let mut rest = waiting.clone();
+            let mut started = Vec::new();
+            loop {
+                let decision = place(std::slice::from_ref(&rest), &world.nodes, &[], NOW_MS).remove(0);
+                let (wave, all) = match decision.what {
+                    What::Start(wave) => (wave, true),
+                    What::Part(wave, _) => (wave, false),
+                    What::Wait(_) => break,
+                };
+                for (demand, indices) in rest.gang.iter().zip(&mut rest.loose.as_mut().unwrap().indices) {
+                    indices.retain(|index| !wave.iter().any(|it| it.role == demand.role && it.index == *index));
+                }
+                started.extend(wave.into_iter().map(|it| (it.role, it.index)));
+                if all {
+                    break;
+                }
+            }
+            let mut expected = Vec::new();
+            for (demand, indices) in waiting.gang.iter().zip(&waiting.loose.as_ref().unwrap().indices) {
+                let mut open: Vec<Resources> = world.nodes.iter().filter(|node| node.open).map(|node| node.capacity.clone()).collect();
+                if can_be_placed(&[&demand.each], &mut open) {
+                    expected.extend(indices.iter().map(|index| (demand.role.clone(), *index)));
+                }
+            }
+            started.sort();
+            expected.sort();
+            prop_assert_eq!(started, expected);
+        }
+    }
+
+    #[test]
+    fn the_order_of_what_is_given_changes_nothing(world in a_loose_world(), seed in any::<u64>()) {
         prop_assert_eq!(world.shuffled(seed).place(), world.place());
     }
 
     #[test]
-    fn every_job_is_decided_once_and_one_that_waits_has_a_reason_with_numbers(world in a_world()) {
+    fn every_job_is_decided_once_and_one_that_waits_has_a_reason_with_numbers(world in a_loose_world()) {
         let decisions = world.place();
         let mut jobs: Vec<JobId> = decisions.iter().map(|decision| decision.job).collect();
         jobs.sort();
@@ -103,14 +163,14 @@ proptest! {
         queued.sort();
         prop_assert_eq!(jobs, queued);
         for decision in &decisions {
-            if let What::Wait(reason) = &decision.what {
+            if let What::Wait(reason) | What::Part(_, reason) = &decision.what {
                 prop_assert!(reason.contains(|c: char| c.is_ascii_digit()) && reason.len() < 2000, "{reason}");
             }
         }
     }
 
     #[test]
-    fn the_answer_comes_by_priority_and_then_by_arrival(world in a_world()) {
+    fn the_answer_comes_by_priority_and_then_by_arrival(world in a_loose_world()) {
         let ranks: Vec<_> = world.place().iter().map(|it| (std::cmp::Reverse(waiting(&world, it.job).priority), it.job)).collect();
         prop_assert!(ranks.is_sorted());
     }

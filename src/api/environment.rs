@@ -13,11 +13,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::{AppState, extract::Query, guard::Caller, jobs};
-use crate::{
-    control,
-    error::Error,
-    store::{Sql, runs},
-};
+use crate::{control, error::Error, store::Sql};
 
 #[derive(Deserialize, IntoParams)]
 pub struct TaskQuery {
@@ -36,7 +32,7 @@ pub async fn environment(
 ) -> Result<Json<EnvironmentView>, Error> {
     let what = text.clone();
     let read = move |sql: &Sql<'_>| match jobs::find(sql, &holder, &what)? {
-        Some(job) => runs::of_attempt(sql, job.id, job.attempt).map(|gang| Some((job, gang))),
+        Some(job) => control::placed(sql, &job).map(|gang| Some((job, gang))),
         None => Ok(None),
     };
     let (job, gang) = app.store.read(read).await?.ok_or_else(|| Error::NoSuchJob(text.clone()))?;
@@ -49,7 +45,7 @@ pub async fn environment(
         job: format!("{}@{}", job.name, job.version),
         placed: gang.iter().any(|run| run.run.task == task),
         task: task.to_string(),
-        attempt: job.attempt,
+        attempt: gang.iter().find(|run| run.run.task == task).map_or(job.attempt, |run| run.run.attempt),
         env,
         files: peers.files.into_iter().map(|(name, text)| (format!("{DIRECTORY}/{name}"), text)).collect(),
     }))

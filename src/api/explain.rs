@@ -1,11 +1,14 @@
 //! Why a job is as it is, worked out anew from what is true now.
 
+use std::cmp::Reverse;
+
 use axum::{
     Json,
     extract::{Path, State},
 };
 use model::{
     job::JobState,
+    resources::show_duration_ms,
     schedule::{Held, Waiting, What, place},
     wire::{ErrorBody, Explanation, Need},
 };
@@ -14,10 +17,7 @@ use super::{App, AppState, guard::Caller, jobs};
 use crate::{
     control::{self, now_ms},
     error::Error,
-    store::{
-        jobs::{self as job_rows, Job},
-        runs,
-    },
+    store::{jobs::Job, runs},
 };
 
 const LOOK_MAX: u32 = 1_000;
@@ -29,9 +29,11 @@ const BEFORE_SHOWN_MAX: usize = 10;
 pub async fn explain(State(app): AppState, Caller(holder): Caller, Path(text): Path<String>) -> Result<Json<Explanation>, Error> {
     let job = jobs::found(&app, &holder, &text).await?;
     let held = app.store.read(|sql| control::held(sql, &runs::live(sql)?)).await?;
-    let Why { reason, before, next_step } = match job.state {
-        JobState::Queued => why_it_waits(&app, &job, &held).await?,
-        state => Why { reason: job.reason.clone(), before: Vec::new(), next_step: next_step(&job, state) },
+    let Why { reason, before, next_step } = match (job.state, job.pause_left_ms(now_ms())) {
+        (JobState::Queued, Some(left_ms)) => why_it_pauses(&job, left_ms),
+        (JobState::Queued, None) => why_it_waits(&app, &job, &held).await?,
+        (JobState::Starting | JobState::Running, _) if !job.plan.gang => why_it_waits(&app, &job, &held).await?,
+        (state, _) => Why { reason: job.reason.clone(), before: Vec::new(), next_step: next_step(&job, state) },
     };
     let need = |role: &model::plan::RolePlan| Need { role: role.name.to_string(), tasks: role.tasks, each: role.resources.clone() };
     Ok(Json(Explanation {
@@ -51,14 +53,27 @@ struct Why {
     next_step: String,
 }
 
+/// Not for room: something that dies at once should not spin.
+fn why_it_pauses(job: &Job, left_ms: u64) -> Why {
+    let left = show_duration_ms(left_ms.next_multiple_of(1000));
+    let reason = format!("{}; {left} of that are left", job.reason);
+    let next_step =
+        format!("`trainmaster logs {0}@{1}` shows how it ended; `trainmaster stop {0}@{1}` ends the retries", job.name, job.version);
+    Why { reason, before: Vec::new(), next_step }
+}
+
 async fn why_it_waits(app: &App, job: &Job, held: &[Held]) -> Result<Why, Error> {
-    let queue = app.store.read(|sql| job_rows::queued(sql, LOOK_MAX)).await?;
+    let mut queue = app.store.read(|sql| control::queue(sql, LOOK_MAX, now_ms())).await?.waiting;
+    queue.sort_by_key(|it| (Reverse(it.priority), it.job));
+    if job.state != JobState::Queued && queue.iter().all(|it| it.job != job.id) {
+        return Ok(Why { reason: job.reason.clone(), before: Vec::new(), next_step: next_step(job, job.state) });
+    }
     let before = queue.iter().take_while(|it| it.job != job.id).map(|it| it.label.clone()).take(BEFORE_SHOWN_MAX).collect();
     let nodes = app.board.for_placing();
     let decide =
         |queue: &[Waiting], held: &[Held]| place(queue, &nodes, held, now_ms()).into_iter().find(|it| it.job == job.id).map(|it| it.what);
     let reason = match decide(&queue, held) {
-        Some(What::Wait(reason)) => reason,
+        Some(What::Wait(reason) | What::Part(_, reason)) => reason,
         Some(What::Start(_)) => "it fits now and is about to start".into(),
         None => format!("more than {LOOK_MAX} jobs are before it"),
     };
@@ -66,7 +81,7 @@ async fn why_it_waits(app: &App, job: &Job, held: &[Held]) -> Result<Why, Error>
     let next_step = match decide(&alone, &[]) {
         // Not even with everything to itself.
         Some(What::Wait(_)) => "ask for less, or give the server a node that is large enough; waiting does not help".into(),
-        Some(What::Start(_)) | None => next_step(job, JobState::Queued),
+        Some(What::Start(_) | What::Part(..)) | None => next_step(job, JobState::Queued),
     };
     Ok(Why { reason, before, next_step })
 }

@@ -174,6 +174,7 @@ fn run_view(mut run: Run) -> RunView {
     // Between supervisors, and none of the task's.
     run.ports.remove(gang::LAUNCH_LABEL);
     RunView {
+        reason: run.reason(),
         task: run.run.task.to_string(),
         attempt: run.run.attempt,
         state: run.state,
@@ -184,7 +185,6 @@ fn run_view(mut run: Run) -> RunView {
         started_at_ms: run.started_at_ms,
         ended_at_ms: run.ended_at_ms,
         exit_code: run.ending.as_ref().and_then(|ending| ending.cause.exit_code()),
-        reason: run.ending.as_ref().map(ToString::to_string).unwrap_or_default(),
         ending: run.ending,
         missing: run.missing,
     }

@@ -33,7 +33,7 @@ pub async fn order(State(app): AppState, OwnRun(run): OwnRun) -> Result<Json<Run
     let (text, run_key) = (run.to_string(), app.run_key.clone());
     let read = move |sql: &Sql<'_>| {
         let Some(job) = jobs::get(sql, run.job)? else { return Ok(None) };
-        let gang = runs::of_attempt(sql, run.job, run.attempt)?;
+        let gang = control::beside(sql, &job, &run)?;
         let order = gang.iter().find(|it| it.run == run).and_then(|own| control::order(&job, &gang, own));
         Ok(order.map(|order| control::gang_order::complete(order, &job, &gang, &run_key)))
     };

@@ -22,9 +22,12 @@ pub fn took(started_at_ms: Option<u64>, ended_at_ms: Option<u64>, now_ms: u64) -
     started_at_ms.map_or("-".into(), |start| show_duration_ms(end.saturating_sub(start)))
 }
 
-/// What a run's exit code and ending say, without repeating what its state says already.
+/// How a run ended, and what else the server says of it.
 pub fn run_reason(run: &RunView) -> String {
-    run.ending.as_ref().map_or_else(|| run.reason.clone(), ToString::to_string)
+    match &run.ending {
+        Some(ending) if run.reason.is_empty() => ending.to_string(),
+        Some(_) | None => run.reason.clone(),
+    }
 }
 
 /// A moment on the person's own clock: `2026-03-01 14:05:09`.

@@ -49,7 +49,7 @@ fn detail_text(job: &JobDetail, now_ms: u64, width: Option<usize>) -> String {
         text.push('\n');
         text.push_str(&runs_table(&job.runs, now_ms).render(width, "HOW IT ENDED"));
     }
-    for run in job.runs.iter().filter(|run| run.attempt == summary.attempt && !run.missing.is_empty()) {
+    for run in job.runs.iter().filter(|run| run.attempt >= summary.attempt && !run.missing.is_empty()) {
         text.push_str(&format!("{} runs with less: {}\n", run.task, plain(&run.missing.join("; "))));
     }
     text

@@ -22,6 +22,7 @@ pub mod board;
 mod deadlines;
 pub mod gang_order;
 mod placing;
+mod queue;
 mod running;
 mod settling;
 mod sweeping;
@@ -30,6 +31,7 @@ mod tests;
 
 pub use board::Board;
 pub use placing::held;
+pub use queue::{beside, placed, queue};
 pub use running::{environment, order, should_stop};
 pub use settling::take_report;
 

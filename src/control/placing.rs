@@ -1,4 +1,5 @@
-//! Placing: whole gangs onto nodes, with devices and ports, in one transaction each; then they are started.
+//! Placing: gangs whole and other tasks as they fit, with devices and ports, in one transaction for each job; then
+//! they are started.
 
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 
@@ -11,7 +12,11 @@ use model::{
     schedule::{Assignment, Held, Waiting, What, place},
 };
 
-use super::{Control, now_ms, readable, running};
+use super::{
+    Control, now_ms,
+    queue::{Queue, beside, next_attempt, queue},
+    readable, running,
+};
 use crate::store::{
     Sql, StoreError, Written,
     jobs::{self, Change, Job},
@@ -38,26 +43,27 @@ impl Look {
 /// What one turn decides from.
 struct Scene {
     queue: Vec<Waiting>,
+    pausing: Vec<(JobId, String)>,
     live: Vec<Run>,
     held: Vec<Held>,
 }
 
 pub async fn turn(control: &Control, look: Look) -> anyhow::Result<()> {
     let scene = control.store.read(move |sql| read_scene(sql, look)).await?;
-    if scene.queue.is_empty() || (look == Look::Near && !anything_is_free(control, &scene.live)) {
+    if look == Look::Near && (scene.queue.is_empty() || !anything_is_free(control, &scene.live)) {
         return Ok(());
     }
     let decisions = place(&scene.queue, &control.board.for_placing(), &scene.held, now_ms());
     let mut taken = Taken::new(&scene.live);
-    let mut reasons = Vec::new();
+    let mut reasons = scene.pausing;
     for decision in decisions {
-        match decision.what {
-            What::Start(assignments) => {
-                let why_not = start_gang(control, decision.job, assignments, &mut taken).await?;
-                reasons.extend(why_not.map(|reason| (decision.job, reason)));
-            }
-            What::Wait(reason) => reasons.push((decision.job, reason)),
-        }
+        let (assignments, waits) = match decision.what {
+            What::Start(assignments) => (assignments, None),
+            What::Part(assignments, reason) => (assignments, Some(reason)),
+            What::Wait(reason) => (Vec::new(), Some(reason)),
+        };
+        let why_not = if assignments.is_empty() { None } else { start(control, decision.job, assignments, &mut taken).await? };
+        reasons.extend(why_not.or(waits).map(|reason| (decision.job, reason)));
     }
     if look == Look::Far {
         store_reasons(control, reasons).await?;
@@ -72,13 +78,13 @@ fn anything_is_free(control: &Control, live: &[Run]) -> bool {
 }
 
 fn read_scene(sql: &Sql<'_>, look: Look) -> Result<Scene, StoreError> {
-    let queue = jobs::queued(sql, look.jobs_max())?;
+    let Queue { waiting: queue, pausing } = queue(sql, look.jobs_max(), now_ms())?;
     if queue.is_empty() {
-        return Ok(Scene { queue, live: Vec::new(), held: Vec::new() });
+        return Ok(Scene { queue, pausing, live: Vec::new(), held: Vec::new() });
     }
     let live = runs::live(sql)?;
     let held = held(sql, &live)?;
-    Ok(Scene { queue, live, held })
+    Ok(Scene { queue, pausing, live, held })
 }
 
 /// What the live runs hold, and until when.
@@ -141,26 +147,41 @@ impl Taken {
 
 /// Answers why it could not, if something is missing that only shows when it is reached for. That is this
 /// job's trouble alone; the next turn sees the world as it is then.
-async fn start_gang(control: &Control, id: JobId, assignments: Vec<Assignment>, taken: &mut Taken) -> anyhow::Result<Option<String>> {
-    let Some(job) = control.store.read(move |sql| readable(sql, id)).await? else { return Ok(None) };
-    let mut new_runs = Vec::new();
+async fn start(control: &Control, id: JobId, assignments: Vec<Assignment>, taken: &mut Taken) -> anyhow::Result<Option<String>> {
+    let read = move |sql: &Sql<'_>| {
+        let Some(job) = readable(sql, id)? else { return Ok(None) };
+        let before = if job.plan.gang { Some(Vec::new()) } else { runs::whole(sql, id)? };
+        Ok(Some((job, before)))
+    };
+    let Some((job, before)) = control.store.read(read).await? else { return Ok(None) };
+    let Some(before) = before else { return Ok(Some("waits, as one of its earlier runs cannot be read".into())) };
+    let Ok(to) = next(job.state, JobEvent::Placed) else { return Ok(None) };
+    // A gang is placed once; a decision from an old read may ask for it again.
+    if job.plan.gang && job.state != JobState::Queued {
+        return Ok(None);
+    }
+    let (mut new_runs, mut why_not) = (Vec::new(), None);
     for assignment in assignments {
-        match new_run(control, &job, assignment, taken).await {
+        match new_run(control, (&job, &before), assignment, taken).await {
             Ok(run) => new_runs.push(run),
-            Err(reason) => return Ok(Some(reason)),
+            Err(reason) if job.plan.gang => return Ok(Some(reason)),
+            Err(reason) => why_not = Some(reason),
         }
     }
-    let Ok(to) = next(job.state, JobEvent::Placed) else { return Ok(None) };
+    if new_runs.is_empty() {
+        return Ok(why_not);
+    }
     crate::crash::point("schedule.before-reserve");
+    let placed: BTreeSet<RunKey> = new_runs.iter().map(|it| it.run.clone()).collect();
     let written = control.store.write(move |sql| reserve(sql, &job, to, &new_runs)).await?;
     crate::crash::point("schedule.after-reserve-commit");
-    if let Some(started) = written {
-        running::start_all(control, started).await;
+    if let Some((job, gang)) = written {
+        running::start_all(control, &job, &gang, &placed).await;
     }
-    Ok(None)
+    Ok(why_not)
 }
 
-async fn new_run(control: &Control, job: &Job, assignment: Assignment, taken: &mut Taken) -> Result<NewRun, String> {
+async fn new_run(control: &Control, (job, before): (&Job, &[Run]), assignment: Assignment, taken: &mut Taken) -> Result<NewRun, String> {
     let node_name = &assignment.node;
     let devices = taken.give_devices(control, &assignment).ok_or_else(|| format!("waits for devices on {node_name}"))?;
     let task = TaskName { role: assignment.role, index: assignment.index };
@@ -180,7 +201,8 @@ async fn new_run(control: &Control, job: &Job, assignment: Assignment, taken: &m
     let nodes = control.board.nodes();
     let node = nodes.iter().find(|node| node.name == *node_name).ok_or_else(|| format!("{node_name} is gone"))?;
     Ok(NewRun {
-        run: RunKey { job: job.id, task, attempt: job.attempt },
+        run: RunKey { job: job.id, attempt: next_attempt(job, before, &task), task },
+        job_attempt: job.attempt,
         address: node.address.clone(),
         node: assignment.node,
         amount: assignment.amount,
@@ -190,19 +212,24 @@ async fn new_run(control: &Control, job: &Job, assignment: Assignment, taken: &m
     })
 }
 
-/// The job and all its runs, or nothing: a reservation is never half there.
+/// The job and all its new runs, or nothing: a reservation is never half there. Answers with those they find beside them.
 fn reserve(sql: &Sql<'_>, job: &Job, to: JobState, new_runs: &[NewRun]) -> Result<Option<(Job, Vec<Run>)>, StoreError> {
     let mut nodes: Vec<String> = new_runs.iter().map(|run| run.node.to_string()).collect();
     nodes.sort();
     nodes.dedup();
-    let change = Change { to, reason: Some(format!("placed on {}", nodes.join(", "))), at_ms: now_ms(), used: None, stop_by: None };
-    if jobs::advance(sql, (job.id, job.state, job.attempt), &change)? == Written::Stale {
+    let (seen, reason) = ((job.id, job.state, job.attempt), format!("placed on {}", nodes.join(", ")));
+    let written = if to == job.state {
+        jobs::remark(sql, seen, &format!("{} more {reason}", new_runs.len()))?
+    } else {
+        jobs::advance(sql, seen, &Change { to, reason: Some(reason), at_ms: now_ms(), used: None, stop_by: None })?
+    };
+    if written == Written::Stale {
         return Ok(None);
     }
     for run in new_runs {
         runs::insert(sql, run)?;
     }
-    Ok(Some((job.clone(), runs::of_attempt(sql, job.id, job.attempt)?)))
+    Ok(Some((job.clone(), beside(sql, job, &new_runs[0].run)?)))
 }
 
 async fn store_reasons(control: &Control, reasons: Vec<(JobId, String)>) -> anyhow::Result<()> {

@@ -16,7 +16,7 @@ use model::{
     template,
 };
 
-use super::{Control, gang_order, now_ms, readable, take_report};
+use super::{Control, gang_order, now_ms, queue, readable, take_report};
 use crate::{
     engine::{EngineError, Start},
     store::{
@@ -160,7 +160,7 @@ async fn record(control: &Control, run: RunKey, ending: Ending) -> anyhow::Resul
 async fn start_again(control: &Control, run: RunKey) -> anyhow::Result<()> {
     let read = move |sql: &Sql<'_>| {
         let Some(job) = readable(sql, run.job)? else { return Ok(None) };
-        let gang = runs::of_attempt(sql, run.job, run.attempt)?;
+        let gang = queue::beside(sql, &job, &run)?;
         Ok(Some((job, gang, run)))
     };
     let Some((job, gang, run)) = control.store.read(read).await? else { return Ok(()) };
@@ -171,11 +171,17 @@ async fn start_again(control: &Control, run: RunKey) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub async fn start_all(control: &Control, (job, gang): (Job, Vec<Run>)) {
-    let places = places(&gang);
-    let rendezvous = Rendezvous::new(gang_of(&job, job.attempt, &places));
-    for run in &gang {
-        start_one(control, &job, &gang, &rendezvous, run).await;
+/// Starts those of the runs that were just placed. In a gang they have all the same to be told of each other.
+pub async fn start_all(control: &Control, job: &Job, gang: &[Run], placed: &BTreeSet<RunKey>) {
+    let places = places(gang);
+    let told_in = |attempt| Rendezvous::new(gang_of(job, attempt, &places));
+    let together = told_in(job.attempt);
+    for run in gang.iter().filter(|run| placed.contains(&run.run)) {
+        if run.run.attempt == job.attempt {
+            start_one(control, job, gang, &together, run).await;
+        } else {
+            start_one(control, job, gang, &told_in(run.run.attempt), run).await;
+        }
     }
 }
 
@@ -222,6 +228,7 @@ fn order_in(job: &Job, rendezvous: &Rendezvous<'_>, run: &Run) -> Option<RunOrde
             processes_max: PROCESSES_FOR_ANY_TASK + run.amount.cpus_milli * PROCESSES_PER_CPU / 1_000,
         },
         stop_grace_ms: job.plan.stop_grace_ms,
+        keep_failed_ms: job.plan.keep_failed_ms,
         ports: run.ports.values().flatten().copied().collect(),
         address: run.address.clone(),
         gang: None,
@@ -231,7 +238,8 @@ fn order_in(job: &Job, rendezvous: &Rendezvous<'_>, run: &Run) -> Option<RunOrde
 /// What one task is told of its peers; words stand for what has no place yet. Secrets are masked.
 pub fn environment(job: &Job, gang: &[Run], task: &TaskName) -> Option<Peers> {
     let places = places(gang);
-    Some(Rendezvous::imagined(gang_of(job, job.attempt, &places)).of(task)?.without(job.plan.secrets.values()))
+    let attempt = gang.iter().find(|run| run.run.task == *task).map_or(job.attempt, |run| run.run.attempt);
+    Some(Rendezvous::imagined(gang_of(job, attempt, &places)).of(task)?.without(job.plan.secrets.values()))
 }
 
 fn gang_of<'a>(job: &'a Job, attempt: u32, places: &'a [Place]) -> Gang<'a> {

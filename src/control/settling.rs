@@ -6,8 +6,10 @@
 use model::{
     ids::RunKey,
     job::{JobEvent, JobState, next},
-    judge::{Case, Judgement, RunFacts, judge},
+    judge::{Case, Judgement, judge},
     order::Report,
+    standing::RunFacts,
+    task::{Cause, Ending, Kept},
 };
 
 use super::{Control, now_ms, readable};
@@ -29,19 +31,56 @@ pub async fn turn(control: &Control) -> anyhow::Result<()> {
 
 /// Writes down what a supervisor says, and what follows for its job. Answers where the job went, if it moved.
 pub fn take_report(sql: &Sql<'_>, run: &RunKey, report: &Report) -> Result<(Written, Option<JobState>), StoreError> {
+    let job = readable(sql, run.job)?.filter(|job| !job.state.is_over() && job.state != JobState::Queued);
     let written = match report {
         Report::Preparing { what } => jobs::set_starting_reason(sql, run, what)?,
         Report::Ready { at_ms } => return Ok((runs::ready(sql, run, *at_ms)?, None)),
         Report::Started { at_ms, pid, missing } => runs::started(sql, run, *at_ms, *pid, missing)?,
-        Report::Ended { ending } => runs::ended(sql, run, ending, now_ms())?,
+        Report::Kept { kept } => keep(sql, run, kept, job.as_ref())?,
+        Report::Ended { ending } => end(sql, run, ending, job.as_ref())?,
     };
-    let job = readable(sql, run.job)?.filter(|job| !job.state.is_over() && job.state != JobState::Queued);
     let moved = job.map(|job| settle(sql, &job)).transpose()?.flatten();
     Ok((written, moved))
 }
 
+/// The job goes on until the sandbox is given up, and says why.
+fn keep(sql: &Sql<'_>, run: &RunKey, kept: &Kept, job: Option<&Job>) -> Result<Written, StoreError> {
+    let written = runs::kept(sql, run, kept, now_ms())?;
+    if let Some(job) = job.filter(|_| written == Written::Yes) {
+        let _stale_is_fine = jobs::remark(sql, (job.id, job.state, job.attempt), &format!("{} {kept}", run.task))?;
+    }
+    Ok(written)
+}
+
+/// Where a supervisor vanished after its child had failed, it has told how before.
+fn end(sql: &Sql<'_>, run: &RunKey, ending: &Ending, job: Option<&Job>) -> Result<Written, StoreError> {
+    let known = match ending.cause {
+        Cause::Unknown { .. } => runs::get(sql, run)?.and_then(|run| run.kept).map(|kept| kept.ending),
+        Cause::Exited { .. } | Cause::Signaled { .. } | Cause::OutOfMemory { .. } | Cause::Stopped { .. } | Cause::CannotStart { .. } => {
+            None
+        }
+    };
+    let ending = known.as_ref().unwrap_or(ending);
+    runs::ended(sql, run, ending, &why_stopped(job, &ending.cause), now_ms())
+}
+
+/// A supervisor that was told to stop does not know why; its job does.
+fn why_stopped(job: Option<&Job>, cause: &Cause) -> String {
+    match (cause, job.map(|job| job.state)) {
+        (Cause::Stopped { .. }, Some(JobState::Finishing)) => "because the job was decided".into(),
+        (Cause::Stopped { .. }, Some(JobState::Stopping)) => {
+            format!("because the job was stopped by {}", job.and_then(|job| job.stop_by.as_deref()).unwrap_or("someone"))
+        }
+        (Cause::Stopped { .. }, _) => "though nobody asked us".into(),
+        (
+            Cause::Exited { .. } | Cause::Signaled { .. } | Cause::OutOfMemory { .. } | Cause::CannotStart { .. } | Cause::Unknown { .. },
+            _,
+        ) => String::new(),
+    }
+}
+
 fn settle(sql: &Sql<'_>, job: &Job) -> Result<Option<JobState>, StoreError> {
-    let attempt = runs::of_attempt(sql, job.id, job.attempt)?;
+    let Some(attempt) = attempt_of(sql, job)? else { return Ok(None) };
     let Some(judgement) = judged(job, &attempt) else { return Ok(None) };
     let Ok(to) = next(job.state, judgement.event) else { return Ok(None) };
     let written = advance(sql, job, to, judgement)?;
@@ -49,15 +88,19 @@ fn settle(sql: &Sql<'_>, job: &Job) -> Result<Option<JobState>, StoreError> {
 }
 
 /// While one of its runs cannot be read, nothing is concluded from the others: that one may still live.
-fn judged(job: &Job, attempt: &[Run]) -> Option<Judgement> {
-    if attempt.len() < job.plan.task_count() as usize {
-        return None;
+fn attempt_of(sql: &Sql<'_>, job: &Job) -> Result<Option<Vec<Run>>, StoreError> {
+    if job.plan.gang {
+        let gang = runs::of_attempt(sql, job.id, job.attempt)?;
+        return Ok((gang.len() >= job.plan.task_count() as usize).then_some(gang));
     }
-    let facts: Vec<RunFacts> = attempt
-        .iter()
-        .map(|run| RunFacts { task: run.run.task.clone(), state: run.state, ending: run.ending.clone(), end_order: run.end_order })
-        .collect();
-    judge(&Case { state: job.state, plan: &job.plan, used: job.used, stop_by: job.stop_by.as_deref(), runs: &facts })
+    let all = runs::whole(sql, job.id)?;
+    Ok(all.map(|all| all.into_iter().filter(|run| run.job_attempt == job.attempt).collect()))
+}
+
+fn judged(job: &Job, attempt: &[Run]) -> Option<Judgement> {
+    let facts: Vec<RunFacts> = attempt.iter().map(Run::facts).collect();
+    let (state, plan, attempt, used, stop_by) = (job.state, &job.plan, job.attempt, job.used, job.stop_by.as_deref());
+    judge(&Case { state, plan, attempt, used, stop_by, runs: &facts })
 }
 
 fn advance(sql: &Sql<'_>, job: &Job, to: JobState, judgement: Judgement) -> Result<Written, StoreError> {

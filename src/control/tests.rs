@@ -9,15 +9,17 @@ use std::{
 use model::{
     ids::{NodeName, RunKey},
     job::JobState,
+    order::Report,
     plan::PortPlan,
     reconcile::{Phase, Seen},
+    task::Cause,
 };
 
 use super::{Board, Control, Nudge, deadlines::Deadlines, placing, running, settling};
 use crate::{
     engine::{Answer, Engine, EngineError, Node, Start},
     run_token::RunSecret,
-    store::{Store, jobs, runs, testing::*},
+    store::{Store, Written, jobs, runs, testing::*},
 };
 
 #[derive(Default)]
@@ -135,4 +137,34 @@ async fn a_job_whose_outcome_is_decided_is_not_turned_into_a_stopped_one_by_its_
     Deadlines::default().turn(&control).await.unwrap();
     settling::turn(&control).await.unwrap();
     assert_eq!(job(&control, 1).await.state, JobState::Finishing);
+}
+
+#[tokio::test]
+async fn of_a_job_that_is_no_gang_nothing_is_concluded_and_nothing_placed_while_one_of_its_runs_cannot_be_read() {
+    let place = Place::new();
+    let (control, _engine) = control(&place);
+    let mut new = new_job(1, "digits");
+    (new.plan.gang, new.plan.roles) = (false, vec![role("worker", 3)]);
+    new.plan.roles[0].resources = resources(3, 64);
+    control.store.write(move |sql| jobs::submit(sql, &new)).await.unwrap();
+    let turn = async || {
+        settling::turn(&control).await.unwrap();
+        placing::turn(&control, placing::Look::Far).await.unwrap();
+    };
+    turn().await;
+    let said = job(&control, 1).await;
+    assert_eq!(said.state, JobState::Starting);
+    assert!(said.reason.starts_with("2 of 3 tasks run; the next needs 1 × (3 CPU, 64MiB) for worker"), "{}", said.reason);
+    for task in ["worker-0", "worker-1"] {
+        let (run, report) = (run_key(1, task, 1), Report::Ended { ending: ending(Cause::Exited { code: 0 }) });
+        let (written, _) = control.store.write(move |sql| settling::take_report(sql, &run, &report)).await.unwrap();
+        assert_eq!(written, Written::Yes);
+    }
+    place.change_by_hand("UPDATE run SET pid = -1 WHERE task_index = 0");
+    turn().await;
+    let count = async || control.store.read(|sql| runs::of_job(sql, job_id(1))).await.unwrap().len();
+    assert_eq!((job(&control, 1).await.state, count().await), (JobState::Running, 1));
+    place.change_by_hand("UPDATE run SET pid = NULL WHERE task_index = 0");
+    turn().await;
+    assert_eq!((job(&control, 1).await.state, count().await), (JobState::Running, 3));
 }

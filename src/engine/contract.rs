@@ -56,6 +56,7 @@ impl Ground {
             environment: None,
             limits: Limits { cpus_milli: 1000, memory_bytes: 128 << 20, shared_memory_bytes: 16 << 20, processes_max: 200 },
             stop_grace_ms: GRACE_MS,
+            keep_failed_ms: None,
             ports: Vec::new(),
             address: "127.0.0.1".into(),
             gang: None,

@@ -4,16 +4,17 @@ use model::{
     ids::{JobId, JobName, RunKey},
     job::JobState,
     plan::Plan,
-    retry::Used,
-    schedule::Waiting,
+    retry::{self, Used},
 };
 
 use super::{Row, Sql, StoreError, Value, Written, events, quarantine, quarantine::Kind, runs};
 
 mod list;
+mod queue;
 mod submit;
 
 pub use list::{Filter, list};
+pub use queue::{queued, scattered};
 pub use submit::{Key, NewJob, Submission, submit};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -32,9 +33,18 @@ pub struct Job {
     pub reason: String,
     pub created_at_ms: u64,
     pub queued_at_ms: u64,
+    /// The end of the pause before this attempt, where it has one.
+    pub not_before_ms: Option<u64>,
     pub started_at_ms: Option<u64>,
     pub ended_at_ms: Option<u64>,
     pub stop_by: Option<String>,
+}
+
+impl Job {
+    /// How much is left of the pause before its next attempt.
+    pub fn pause_left_ms(&self, now_ms: u64) -> Option<u64> {
+        retry::pause_left_ms(self.not_before_ms.filter(|_| self.state == JobState::Queued)?, now_ms)
+    }
 }
 
 /// A job's next state, and what is written down with it. `None` leaves what is there, with one
@@ -49,7 +59,7 @@ pub struct Change {
 }
 
 const COLUMNS: &str = "job.id, job.name, job.version, job.owner, job.state, job.attempt, job.used_for_user, job.used_for_platform, \
-                       job.max_duration_ms, job.reason, job.created_at_ms, job.queued_at_ms, job.started_at_ms, job.ended_at_ms, \
+                       job.used_in_a_row, job.not_before_ms, job.max_duration_ms, job.reason, job.created_at_ms, job.queued_at_ms, job.started_at_ms, job.ended_at_ms, \
                        job.stop_by, job_plan.spec, job_plan.plan";
 /// A job whose plan is lost is still found, and then set aside.
 const JOBS: &str = "job LEFT JOIN job_plan ON job_plan.job = job.id";
@@ -73,23 +83,6 @@ pub fn find(sql: &Sql<'_>, owner: Option<&str>, name: &JobName, version: Option<
     // Versions count within one owner's name; between owners only the time tells which is newest.
     question += if owner.is_some() { " ORDER BY job.version DESC LIMIT 1" } else { " ORDER BY job.id DESC LIMIT 1" };
     sql.first_sound(Kind::Job, &question, &values, read)
-}
-
-/// The queue as placing sees it: the highest priority first, then the oldest, and never more than it
-/// can look at in one turn.
-pub fn queued(sql: &Sql<'_>, most: u32) -> Result<Vec<Waiting>, StoreError> {
-    let question = "SELECT id, name, version, priority, max_duration_ms, demand FROM job
-                     WHERE state = 'queued' ORDER BY priority DESC, id LIMIT $1";
-    sql.query_sound(Kind::Job, question, &[most.into()], |row| {
-        let (name, version): (JobName, u32) = (row.parsed("name")?, row.number("version")?);
-        Ok(Waiting {
-            job: row.parsed("id")?,
-            label: format!("{name}@{version}"),
-            priority: row.number("priority")?,
-            max_duration_ms: row.maybe_number("max_duration_ms")?,
-            gang: row.json("demand")?,
-        })
-    })
 }
 
 pub fn count_queued(sql: &Sql<'_>) -> Result<u64, StoreError> {
@@ -127,12 +120,15 @@ pub fn advance(sql: &Sql<'_>, seen: (JobId, JobState, u32), change: &Change) -> 
         change.used.map(|used| used.for_user).into(),
         change.used.map(|used| used.for_platform).into(),
         change.stop_by.clone().into(),
+        change.used.map(|used| used.in_a_row).into(),
+        change.used.map(|used| change.at_ms + used.pause_ms()).into(),
     ];
     let changed = sql.execute(
         "UPDATE job SET state = $4, attempt = $5, reason = COALESCE($6, reason), queued_at_ms = COALESCE($7, queued_at_ms),
                 started_at_ms = COALESCE(started_at_ms, $8), ended_at_ms = COALESCE($9, ended_at_ms),
                 used_for_user = COALESCE($10, used_for_user), used_for_platform = COALESCE($11, used_for_platform),
-                stop_by = COALESCE($12, stop_by)
+                stop_by = COALESCE($12, stop_by), used_in_a_row = COALESCE($13, used_in_a_row),
+                not_before_ms = COALESCE($14, not_before_ms)
           WHERE id = $1 AND state = $2 AND attempt = $3",
         &values,
     )?;
@@ -143,10 +139,24 @@ pub fn advance(sql: &Sql<'_>, seen: (JobId, JobState, u32), change: &Change) -> 
     Ok(Written::from_rows(changed))
 }
 
-/// Says why a job waits. Writes nothing, and so wakes nobody, if that is already what it says.
+/// Says why a job waits, or some of its tasks. Writes nothing, and so wakes nobody, if that is already what it says.
 pub fn set_reason(sql: &Sql<'_>, id: JobId, reason: &str) -> Result<(), StoreError> {
-    sql.execute("UPDATE job SET reason = $2 WHERE id = $1 AND state = 'queued' AND reason <> $2", &[id.into(), reason.into()])?;
+    sql.execute(
+        "UPDATE job SET reason = $2
+          WHERE id = $1 AND reason <> $2 AND (state = 'queued' OR (gang = 0 AND state IN ('starting', 'running')))",
+        &[id.into(), reason.into()],
+    )?;
     Ok(())
+}
+
+/// Says something about a job that stays where it is, if it is still where the caller last saw it.
+pub fn remark(sql: &Sql<'_>, seen: (JobId, JobState, u32), reason: &str) -> Result<Written, StoreError> {
+    let (id, state, attempt) = seen;
+    let changed = sql.execute(
+        "UPDATE job SET reason = $4 WHERE id = $1 AND state = $2 AND attempt = $3",
+        &[id.into(), state.text().into(), attempt.into(), reason.into()],
+    )?;
+    Ok(Written::from_rows(changed))
 }
 
 /// Says what keeps a job from running while one of its runs is being prepared.
@@ -208,12 +218,17 @@ fn read(row: &Row<'_>) -> Result<Job, StoreError> {
         owner: row.text("owner")?,
         state: row.spelled("state", JobState::from_text)?,
         attempt: row.number("attempt")?,
-        used: Used { for_user: row.number("used_for_user")?, for_platform: row.number("used_for_platform")? },
+        used: Used {
+            for_user: row.number("used_for_user")?,
+            for_platform: row.number("used_for_platform")?,
+            in_a_row: row.number("used_in_a_row")?,
+        },
         plan,
         spec: row.json_text("spec")?,
         reason: row.text("reason")?,
         created_at_ms: row.number("created_at_ms")?,
         queued_at_ms: row.number("queued_at_ms")?,
+        not_before_ms: row.maybe_number("not_before_ms")?,
         started_at_ms: row.maybe_number("started_at_ms")?,
         ended_at_ms: row.maybe_number("ended_at_ms")?,
         stop_by: row.maybe_text("stop_by")?,
@@ -259,6 +274,7 @@ mod tests {
             reason: String::new(),
             created_at_ms: 1,
             queued_at_ms: 1,
+            not_before_ms: None,
             started_at_ms: None,
             ended_at_ms: None,
             stop_by: None,
@@ -305,7 +321,7 @@ mod tests {
         let store = with_jobs(&place, &["digits"]).await;
         let steps = [
             (JobState::Queued, 1, Change { reason: Some("needs 3 CPU, 1 is free".into()), ..to(JobState::Starting, 10) }),
-            (JobState::Starting, 1, Change { used: Some(Used { for_user: 1, for_platform: 0 }), ..to(JobState::Queued, 20) }),
+            (JobState::Starting, 1, Change { used: Some(Used { for_user: 1, for_platform: 0, in_a_row: 1 }), ..to(JobState::Queued, 20) }),
             (JobState::Queued, 2, to(JobState::Starting, 30)),
             (JobState::Starting, 2, Change { stop_by: Some("bob".into()), ..to(JobState::Stopping, 40) }),
             (JobState::Stopping, 2, Change { reason: Some("stopped by bob".into()), ..to(JobState::Stopped, 50) }),
@@ -315,7 +331,7 @@ mod tests {
         }
         let job = job(&store, 1).await;
         assert_eq!((job.queued_at_ms, job.started_at_ms, job.ended_at_ms), (20, Some(10), Some(50)));
-        assert_eq!((job.attempt, job.used, job.stop_by.as_deref()), (2, Used { for_user: 1, for_platform: 0 }, Some("bob")));
+        assert_eq!((job.attempt, job.used, job.stop_by.as_deref()), (2, Used { for_user: 1, for_platform: 0, in_a_row: 1 }, Some("bob")));
         let events = store.read(|sql| events::after(sql, 0, None, 100)).await.unwrap();
         let lines: String =
             events.iter().map(|it| format!("{} #{} {} {:?}\n", it.at_ms, it.attempt.unwrap(), it.kind, it.reason)).collect();
@@ -364,13 +380,13 @@ mod tests {
             store.write(move |sql| submit(sql, &new)).await.unwrap();
         }
         let _ = moved(&store, (job_id(5), JobState::Queued, 1), to(JobState::Starting, 9)).await;
-        let queue = store.read(|sql| queued(sql, 10)).await.unwrap();
+        let queue = store.read(|sql| queued(sql, 10, 0)).await.unwrap();
         let labels: Vec<&str> = queue.iter().map(|it| it.label.as_str()).collect();
         assert_eq!(labels, ["urgent@1", "early@1", "late@1", "idle@1"]);
         assert_eq!((queue[0].max_duration_ms, queue[0].priority), (Some(1_000), 10));
         let gang: Vec<String> = queue[0].gang.iter().map(|it| format!("{} × {}: {}", it.tasks, it.role, it.each)).collect();
         assert_eq!(gang, ["1 × ps: 1 CPU, 64MiB", "2 × worker: 1 CPU, 64MiB"]);
-        assert_eq!(store.read(|sql| queued(sql, 1)).await.unwrap().len(), 1);
+        assert_eq!(store.read(|sql| queued(sql, 1, 0)).await.unwrap().len(), 1);
         assert_eq!(store.read(count_queued).await, Ok(4));
     }
 

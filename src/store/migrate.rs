@@ -9,8 +9,12 @@ use crate::crash;
 
 /// Every step ever made; a step that was released is never edited. The number of steps done stands in
 /// the database as its `user_version`.
-pub(super) const STEPS: &[&str] =
-    &[include_str!("migrations/0001_first.sql"), include_str!("migrations/0002_params.sql"), include_str!("migrations/0003_ready.sql")];
+pub(super) const STEPS: &[&str] = &[
+    include_str!("migrations/0001_first.sql"),
+    include_str!("migrations/0002_params.sql"),
+    include_str!("migrations/0003_ready.sql"),
+    include_str!("migrations/0004_attempts.sql"),
+];
 
 /// Does the steps that are missing. Each is one transaction together with its number, so a crash
 /// between two of them is taken up where it stopped.
@@ -112,5 +116,20 @@ mod tests {
         assert_eq!(version(&connection).unwrap(), KNOWN + 1);
         migrate(&connection, &two_more()).unwrap();
         assert_eq!((tables(&connection).len(), version(&connection).unwrap()), (3, KNOWN + 2));
+    }
+
+    #[test]
+    fn a_run_from_before_belongs_to_the_attempt_of_its_own_number() {
+        let place = Place::new();
+        let connection = place.by_hand();
+        migrate(&connection, &STEPS[..3]).unwrap();
+        connection.pragma_update(None, "foreign_keys", false).unwrap();
+        let old = "INSERT INTO run (job, attempt, role, task_index, state, node, amount, devices, ports, address, placed_at_ms, missing)
+                   VALUES ('j', 3, 'worker', 0, 'failed', 'n', '{}', '{}', '{}', '', 1, '[]')";
+        connection.execute(old, []).unwrap();
+        migrate(&connection, STEPS).unwrap();
+        let (attempt, note): (u32, String) =
+            connection.query_row("SELECT job_attempt, note FROM run", [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        assert_eq!((attempt, note.as_str()), (3, ""));
     }
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use model::{
     ids::{JobId, NodeName, RunKey, TaskName},
     resources::Resources,
-    task::{Ending, TaskState},
+    standing::RunFacts,
+    task::{Ending, Kept, TaskState},
 };
 
 use super::{Row, Sql, StoreError, Value, Written, events, quarantine::Kind};
@@ -14,6 +15,7 @@ use super::{Row, Sql, StoreError, Value, Written, events, quarantine::Kind};
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewRun {
     pub run: RunKey,
+    pub job_attempt: u32,
     pub node: NodeName,
     pub amount: Resources,
     pub devices: BTreeMap<String, Vec<u32>>,
@@ -25,6 +27,8 @@ pub struct NewRun {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     pub run: RunKey,
+    /// The job's attempt it belongs to.
+    pub job_attempt: u32,
     pub state: TaskState,
     pub node: NodeName,
     pub amount: Resources,
@@ -38,13 +42,16 @@ pub struct Run {
     pub ended_at_ms: Option<u64>,
     pub pid: Option<u32>,
     pub ending: Option<Ending>,
-    /// Which of its attempt's runs it was to end: 1 for the first.
+    /// Which of its job attempt's runs it was to end: 1 for the first.
     pub end_order: Option<u64>,
+    /// Why it was stopped, if it was.
+    pub note: String,
+    pub kept: Option<Kept>,
     pub missing: Vec<String>,
 }
 
-const COLUMNS: &str = "job, attempt, role, task_index, state, node, amount, devices, ports, address, placed_at_ms, \
-                       ready_at_ms, started_at_ms, ended_at_ms, pid, ending, end_order, missing";
+const COLUMNS: &str = "job, attempt, job_attempt, role, task_index, state, node, amount, devices, ports, address, placed_at_ms, \
+                       ready_at_ms, started_at_ms, ended_at_ms, pid, ending, end_order, note, kept, missing";
 
 /// The run a statement is about, as its first four values.
 const THIS_RUN: &str = "job = $1 AND attempt = $2 AND role = $3 AND task_index = $4";
@@ -59,10 +66,12 @@ pub fn insert(sql: &Sql<'_>, new: &NewRun) -> Result<(), StoreError> {
         Value::json(&new.ports),
         (&new.address).into(),
         new.at_ms.into(),
+        new.job_attempt.into(),
     ]);
     sql.execute(
-        "INSERT INTO run (job, attempt, role, task_index, state, node, amount, devices, ports, address, placed_at_ms, missing)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, '[]')",
+        "INSERT INTO run (job, attempt, role, task_index, state, node, amount, devices, ports, address, placed_at_ms, job_attempt,
+                          missing)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, '[]')",
         &values,
     )?;
     Ok(())
@@ -91,8 +100,16 @@ pub fn of_job(sql: &Sql<'_>, job: JobId) -> Result<Vec<Run>, StoreError> {
     sql.query_sound(Kind::Run, &question, &[job.into()], read)
 }
 
+/// Every run of a job, if each of them can be read. Where one cannot, nobody can say which tasks still wait.
+pub fn whole(sql: &Sql<'_>, job: JobId) -> Result<Option<Vec<Run>>, StoreError> {
+    let count: Option<u64> = sql.first("SELECT COUNT(*) AS count FROM run WHERE job = $1", &[job.into()], |row| row.number("count"))?;
+    let runs = of_job(sql, job)?;
+    Ok((count == Some(runs.len() as u64)).then_some(runs))
+}
+
+/// The runs of one attempt of a job: by role and index, and the earlier of a task first.
 pub fn of_attempt(sql: &Sql<'_>, job: JobId, attempt: u32) -> Result<Vec<Run>, StoreError> {
-    let question = format!("SELECT {COLUMNS} FROM run WHERE job = $1 AND attempt = $2 ORDER BY role, task_index");
+    let question = format!("SELECT {COLUMNS} FROM run WHERE job = $1 AND job_attempt = $2 ORDER BY role, task_index, attempt");
     sql.query_sound(Kind::Run, &question, &[job.into(), attempt.into()], read)
 }
 
@@ -138,22 +155,43 @@ pub fn started(sql: &Sql<'_>, run: &RunKey, at_ms: u64, pid: u32, missing: &[Str
     Ok(Written::from_rows(changed))
 }
 
+/// Notes that the child has failed and its sandbox stays, once. The process to step in by is the one that is left.
+pub fn kept(sql: &Sql<'_>, run: &RunKey, kept: &Kept, at_ms: u64) -> Result<Written, StoreError> {
+    let mut values = key(run).to_vec();
+    values.extend([Value::json(kept), kept.pid.into()]);
+    let changed =
+        sql.execute(&format!("UPDATE run SET kept = $5, pid = $6 WHERE {THIS_RUN} AND state = 'running' AND kept IS NULL"), &values)?;
+    if changed > 0 {
+        let reason = format!("{}; its sandbox is kept", kept.ending);
+        events::append(sql, at_ms, run.job, Some(&run.task), Some(run.attempt), "task_kept", &reason)?;
+    }
+    Ok(Written::from_rows(changed))
+}
+
 /// Notes how a run ended, once. `at_ms` is when we learned of it; when it happened stands in the ending.
-pub fn ended(sql: &Sql<'_>, run: &RunKey, ending: &Ending, at_ms: u64) -> Result<Written, StoreError> {
+/// `note` is what else is to be said.
+pub fn ended(sql: &Sql<'_>, run: &RunKey, ending: &Ending, note: &str, at_ms: u64) -> Result<Written, StoreError> {
     let mut values = key(run).to_vec();
     values.extend([ending.cause.state().text().into(), ending.started_at_ms.into(), ending.ended_at_ms.into(), Value::json(ending)]);
+    values.push(note.into());
     let changed = sql.execute(
         &format!(
-            "UPDATE run SET state = $5, started_at_ms = COALESCE(started_at_ms, $6), ended_at_ms = $7, ending = $8,
-                    end_order = (SELECT COALESCE(MAX(other.end_order), 0) + 1 FROM run AS other WHERE other.job = $1 AND other.attempt = $2)
+            "UPDATE run SET state = $5, started_at_ms = COALESCE(started_at_ms, $6), ended_at_ms = $7, ending = $8, note = $9,
+                    end_order = (SELECT COALESCE(MAX(other.end_order), 0) + 1 FROM run AS other
+                                  WHERE other.job = $1 AND other.job_attempt = run.job_attempt)
               WHERE {THIS_RUN} AND state NOT IN ('succeeded', 'failed', 'stopped', 'unknown')"
         ),
         &values,
     )?;
     if changed > 0 {
-        events::append(sql, at_ms, run.job, Some(&run.task), Some(run.attempt), "task_ended", &ending.to_string())?;
+        events::append(sql, at_ms, run.job, Some(&run.task), Some(run.attempt), "task_ended", &told(ending, note))?;
     }
     Ok(Written::from_rows(changed))
+}
+
+/// An ending in words, with what else is to be said.
+fn told(ending: &Ending, note: &str) -> String {
+    if note.is_empty() { ending.to_string() } else { format!("{ending}, {note}") }
 }
 
 /// The runs of deleted jobs whose files are still there.
@@ -177,6 +215,29 @@ pub fn leave_behind(sql: &Sql<'_>, job: JobId) -> Result<(), StoreError> {
     Ok(())
 }
 
+impl Run {
+    /// How it ended or what holds it up, in words; nothing if it just runs.
+    pub fn reason(&self) -> String {
+        match (&self.ending, &self.kept) {
+            (Some(ending), _) => told(ending, &self.note),
+            (None, Some(kept)) => format!("{kept}"),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// As far as judging its job goes.
+    pub fn facts(&self) -> RunFacts {
+        RunFacts {
+            task: self.run.task.clone(),
+            attempt: self.run.attempt,
+            state: self.state,
+            ending: self.ending.clone(),
+            kept: self.kept.clone(),
+            end_order: self.end_order,
+        }
+    }
+}
+
 fn key(run: &RunKey) -> [Value; 4] {
     [run.job.into(), run.attempt.into(), run.task.role.as_str().into(), run.task.index.into()]
 }
@@ -185,6 +246,7 @@ fn read(row: &Row<'_>) -> Result<Run, StoreError> {
     let task = TaskName { role: row.parsed("role")?, index: row.number("task_index")? };
     Ok(Run {
         run: RunKey { job: row.parsed("job")?, task, attempt: row.number("attempt")? },
+        job_attempt: row.number("job_attempt")?,
         state: row.spelled("state", TaskState::from_text)?,
         node: row.parsed("node")?,
         amount: row.json("amount")?,
@@ -198,6 +260,8 @@ fn read(row: &Row<'_>) -> Result<Run, StoreError> {
         pid: row.maybe_number("pid")?,
         ending: row.maybe_json("ending")?,
         end_order: row.maybe_number("end_order")?,
+        note: row.text("note")?,
+        kept: row.maybe_json("kept")?,
         missing: row.json("missing")?,
     })
 }
@@ -226,7 +290,7 @@ mod tests {
 
     async fn end(store: &Store, run: &RunKey, cause: Cause) -> Written {
         let run = run.clone();
-        store.write(move |sql| ended(sql, &run, &ending(cause), 45)).await.unwrap()
+        store.write(move |sql| ended(sql, &run, &ending(cause), "", 45)).await.unwrap()
     }
 
     async fn start(store: &Store, run: &RunKey) -> Written {
@@ -242,6 +306,7 @@ mod tests {
         let NewRun { node, amount, devices, ports, address, .. } = new_run(&key);
         let placed = Run {
             run: key.clone(),
+            job_attempt: 1,
             state: TaskState::Starting,
             node,
             amount,
@@ -255,6 +320,8 @@ mod tests {
             pid: None,
             ending: None,
             end_order: None,
+            note: String::new(),
+            kept: None,
             missing: vec![],
         };
         assert_eq!(run(&store, &key).await, placed);

@@ -104,6 +104,7 @@ pub fn run_key(job: u64, task: &str, attempt: u32) -> RunKey {
 pub fn new_run(run: &RunKey) -> NewRun {
     NewRun {
         run: run.clone(),
+        job_attempt: run.attempt,
         node: "laptop".parse().unwrap(),
         amount: resources(1, 64),
         devices: BTreeMap::from([("A100".into(), vec![0, 3])]),

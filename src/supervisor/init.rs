@@ -55,7 +55,7 @@ pub fn run(mut task: Task<'_>, leash: Leash) -> ! {
         Ok(Some((main, paths))) => {
             drop(task.pipes);
             let guests = line.map(|line| Guests::new(line, task.order, paths));
-            Init::new(task.walls, Duration::from_millis(task.order.stop_grace_ms), leash, main, guests).mind();
+            Init::new(task.walls, task.order, (leash, main), guests).mind();
         }
         Ok(None) => {}
         Err(error) => refuse(&leash, &error),
@@ -135,14 +135,20 @@ struct Init<'a> {
     deadline: Option<Instant>,
     killing: bool,
     guests: Option<Guests<'a>>,
+    /// How long to stay if the main process fails.
+    keep: Option<Duration>,
+    /// It has failed, and the sandbox stays until then.
+    kept_until: Option<Instant>,
 }
 
 impl<'a> Init<'a> {
-    fn new(walls: Walls, grace: Duration, leash: Leash, main: i32, guests: Option<Guests<'a>>) -> Self {
-        Self { walls, grace, leash, main, main_ended: false, supervisor_gone: false, deadline: None, killing: false, guests }
+    fn new(walls: Walls, order: &RunOrder, (leash, main): (Leash, i32), guests: Option<Guests<'a>>) -> Self {
+        let (grace, keep) = (Duration::from_millis(order.stop_grace_ms), order.keep_failed_ms.map(Duration::from_millis));
+        let (main_ended, supervisor_gone, deadline, killing, kept_until) = (false, false, None, false, None);
+        Self { walls, grace, leash, main, main_ended, supervisor_gone, deadline, killing, guests, keep, kept_until }
     }
 
-    /// Minds the tree until nobody is left in it.
+    /// Minds the tree until nobody is left in it, and nobody may want to step in any more.
     fn mind(&mut self) {
         let Ok(children) = signals::descriptor(&[libc::SIGCHLD]) else { return };
         while self.reap() {
@@ -164,18 +170,19 @@ impl<'a> Init<'a> {
         }
     }
 
-    /// Buries the dead, and answers whether anyone lives.
+    /// Buries the dead, and answers whether anyone lives or the sandbox is kept.
     fn reap(&mut self) -> bool {
         loop {
             let mut status = 0;
             // SAFETY: the status outlives the call.
             match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) } {
                 -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
-                -1 => return false,
+                -1 => return self.kept_left().is_some(),
                 0 => return true,
                 pid if pid == self.main => {
                     self.main_ended = true;
                     self.tell(&Up::MainEnded { status });
+                    self.keep_if_failed(status);
                 }
                 pid => {
                     if let Some(guests) = &mut self.guests {
@@ -186,6 +193,20 @@ impl<'a> Init<'a> {
         }
     }
 
+    /// Whoever was there with the main process ends with it; whoever steps in later does not. A main process that was
+    /// asked to stop has not failed.
+    fn keep_if_failed(&mut self, status: i32) {
+        let Some(keep) = self.keep.filter(|_| status != 0 && self.deadline.is_none()) else { return };
+        self.signal_everyone(libc::SIGKILL);
+        self.kept_until = Instant::now().checked_add(keep);
+        self.tell(&Up::Kept);
+    }
+
+    fn kept_left(&self) -> Option<Duration> {
+        let left = self.kept_until.filter(|_| !self.supervisor_gone)?.saturating_duration_since(Instant::now());
+        (!left.is_zero()).then_some(left)
+    }
+
     fn heed(&mut self) {
         match self.leash.hear::<Down>() {
             Ok(Some(heard)) if heard.word == Down::Stop && !self.main_ended && self.deadline.is_none() => {
@@ -193,6 +214,7 @@ impl<'a> Init<'a> {
                 self.deadline = Some(Instant::now() + self.grace);
                 self.signal_everyone(libc::SIGTERM);
             }
+            Ok(Some(heard)) if heard.word == Down::Stop => self.kept_until = None,
             Ok(Some(_)) => {}
             Ok(None) | Err(_) => self.supervisor_gone = true,
         }
@@ -206,7 +228,8 @@ impl<'a> Init<'a> {
             self.killing = true;
             self.tell(&Up::Killing);
         }
-        if overdue || self.supervisor_gone || (self.main_ended && self.deadline.is_none()) {
+        let alone = self.main_ended && self.deadline.is_none() && self.kept_left().is_none();
+        if overdue || self.supervisor_gone || alone {
             self.signal_everyone(libc::SIGKILL);
         }
     }
@@ -214,6 +237,9 @@ impl<'a> Init<'a> {
     /// Killing is repeated until it has worked.
     fn patience(&self) -> Option<Duration> {
         const BETWEEN_KILLS: Duration = Duration::from_millis(100);
+        if let Some(left) = self.kept_left() {
+            return Some(left);
+        }
         match self.deadline {
             Some(deadline) if !self.killing => Some(deadline.saturating_duration_since(Instant::now())),
             None if !self.main_ended && !self.supervisor_gone => None,

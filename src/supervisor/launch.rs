@@ -287,7 +287,7 @@ impl Begun {
                     Ok(heard.pid)
                 }
                 Up::Refused { why } => Err(Failed::Walls(why)),
-                Up::Stopping | Up::Killing | Up::MainEnded { .. } => Err(gone("the child ended before it was started")),
+                Up::Stopping | Up::Killing | Up::MainEnded { .. } | Up::Kept => Err(gone("the child ended before it was started")),
             },
             Ok(None) => Err(self.why_init_died()),
             Err(error) => Err(gone(&format!("init cannot be understood: {error}"))),

@@ -23,6 +23,8 @@ pub enum Up {
     Killing,
     /// The main process ended, with this status of `waitpid`.
     MainEnded { status: i32 },
+    /// It has failed, and everyone else was ended; init stays, and the sandbox with it.
+    Kept,
 }
 
 /// What the supervisor tells init.

@@ -16,7 +16,11 @@ use model::{
     task::{Cause, Ending},
 };
 use serde::{Deserialize, Serialize};
-use tokio::{runtime::Runtime, time::Instant};
+use tokio::{
+    runtime::Runtime,
+    sync::watch::{Receiver, Sender},
+    time::Instant,
+};
 
 use super::{
     cgroup::{Blueprint, Hierarchies},
@@ -172,11 +176,11 @@ impl Life {
 
     /// From the first blink to the report of the end.
     async fn see_it_through(&self, launched: &Launched, mut logs: Logs, seen: Seen) -> anyhow::Result<()> {
-        let start_told = Cell::new(false);
+        let (start_told, so_far) = (Cell::new(false), Sender::new(seen));
         let mut shipment = self.is_remote.then(|| Shipment::new(self.home.clone(), &self.dir));
         let seen = tokio::select! {
-            seen = watch::watch(launched, &mut logs, &self.stop, seen) => seen.context("watching the child")?,
-            never = self.meanwhile(launched, &start_told, &mut shipment) => match never {},
+            seen = watch::watch(launched, &mut logs, &self.stop, &so_far) => seen.context("watching the child")?,
+            never = self.meanwhile(launched, (&start_told, so_far.subscribe()), &mut shipment) => match never {},
         };
         let ending = self.conclude(launched, &mut logs, seen)?;
         if let Some(shipment) = &mut shipment {
@@ -187,10 +191,19 @@ impl Life {
     }
 
     /// What is done beside watching, and may wait for the server as long as it likes.
-    async fn meanwhile(&self, launched: &Launched, start_told: &Cell<bool>, shipment: &mut Option<Shipment>) -> Infallible {
+    async fn meanwhile(
+        &self,
+        launched: &Launched,
+        (start_told, mut so_far): (&Cell<bool>, Receiver<Seen>),
+        shipment: &mut Option<Shipment>,
+    ) -> Infallible {
         let tell = async {
             let told = self.home.tell(&started(launched), Instant::now() + WHILE_IT_RUNS).await;
             start_told.set(told == Told::Yes(()));
+            let seen = so_far.wait_for(|seen| seen.kept_since_ms.is_some()).await.map(|seen| *seen);
+            if let Some(kept) = seen.ok().and_then(|seen| watch::kept(launched, seen, &self.order)) {
+                self.home.tell(&Report::Kept { kept }, Instant::now() + WHILE_IT_RUNS).await;
+            }
         };
         let ship = async {
             if let Some(shipment) = shipment {

@@ -8,12 +8,15 @@ use std::{
 
 use model::{
     logs::Stream,
-    order::Limits,
-    task::{Cause, Ending},
+    order::{Limits, RunOrder},
+    task::{Cause, Ending, Kept},
 };
-use tokio::io::{
-    Interest,
-    unix::{AsyncFd, AsyncFdReadyGuard},
+use tokio::{
+    io::{
+        Interest,
+        unix::{AsyncFd, AsyncFdReadyGuard},
+    },
+    sync::watch,
 };
 
 use super::{
@@ -32,6 +35,8 @@ pub struct Seen {
     pub status: Option<i32>,
     pub stopping: bool,
     pub killed: bool,
+    /// When it failed, if its sandbox is kept.
+    pub kept_since_ms: Option<u64>,
 }
 
 impl Seen {
@@ -40,6 +45,7 @@ impl Seen {
             Up::Stopping => self.stopping = true,
             Up::Killing => self.killed = true,
             Up::MainEnded { status } => self.status = Some(*status),
+            Up::Kept => self.kept_since_ms = Some(now_ms()),
             Up::Ready { .. } | Up::Refused { .. } => {}
         }
     }
@@ -73,16 +79,16 @@ pub fn watch_a_blink(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, seen:
     Ok(false)
 }
 
-/// Watches until init is gone. Nothing in here waits for the server.
-pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, mut seen: Seen) -> io::Result<Seen> {
+/// Watches until init is gone, and shows what it has seen so far. Nothing in here waits for the server.
+pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, so_far: &watch::Sender<Seen>) -> io::Result<Seen> {
     let (leash, stop) = (listen(launched.leash.as_fd())?, listen(stop.as_fd())?);
     let (stdout, stderr) = (listen(launched.stdout.as_fd())?, listen(launched.stderr.as_fd())?);
     let (mut stdout_open, mut stderr_open) = (true, true);
     loop {
         tokio::select! {
             word = leash.async_io(Interest::READABLE, |_| launched.leash.hear_now::<Up>()) => match word? {
-                Some(heard) => seen.note(&heard.word),
-                None => return Ok(seen),
+                Some(heard) => so_far.send_modify(|seen| seen.note(&heard.word)),
+                None => return Ok(*so_far.borrow()),
             },
             asked = stop.async_io(Interest::READABLE, |fd| signals::take_now(*fd)) => {
                 asked?;
@@ -140,15 +146,27 @@ pub fn conclude(launched: &Launched, logs: &mut Logs, seen: Seen, limits: &Limit
     logs.drain(launched.stdout.as_fd(), Stream::Stdout);
     logs.drain(launched.stderr.as_fd(), Stream::Stderr);
     let usage = launched.group.usage();
+    let ending = ending(launched, seen, usage, limits);
     // A group that cannot be emptied holds someone who lives, and then nothing has ended.
     launched.group.remove()?;
-    Ok(Ending {
+    Ok(Ending { cpu_ms: ending.cpu_ms.or(cpu.map(|it| it.as_millis() as u64)), ..ending })
+}
+
+fn ending(launched: &Launched, seen: Seen, usage: Usage, limits: &Limits) -> Ending {
+    Ending {
         cause: cause(seen, usage, limits),
         started_at_ms: Some(launched.started_at_ms),
-        ended_at_ms: now_ms(),
+        ended_at_ms: seen.kept_since_ms.unwrap_or_else(now_ms),
         peak_memory_bytes: usage.peak_memory_bytes,
-        cpu_ms: usage.cpu_ms.or(cpu.map(|it| it.as_millis() as u64)),
-    })
+        cpu_ms: usage.cpu_ms,
+    }
+}
+
+/// What is known of a child that has failed and whose sandbox is kept.
+pub fn kept(launched: &Launched, seen: Seen, order: &RunOrder) -> Option<Kept> {
+    let until_ms = seen.kept_since_ms?.saturating_add(order.keep_failed_ms?);
+    let ending = ending(launched, seen, launched.group.usage(), &order.limits);
+    Some(Kept { ending, until_ms, pid: launched.init.cast_unsigned() })
 }
 
 /// If init was killed from outside and no namespace ended its children, they are ours now.
@@ -189,7 +207,7 @@ mod tests {
 
     fn said(status: Option<i32>, stopping: bool, oom_kills: u64) -> String {
         let usage = Usage { oom_kills, ..Usage::default() };
-        cause(Seen { status, stopping, killed: false }, usage, &LIMITS).to_string()
+        cause(Seen { status, stopping, killed: false, kept_since_ms: None }, usage, &LIMITS).to_string()
     }
 
     #[test]

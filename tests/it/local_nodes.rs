@@ -47,6 +47,7 @@ fn order(node: &str, attempt: u32, script: &str) -> RunOrder {
         environment: None,
         limits: Limits { cpus_milli: 0, memory_bytes: 0, shared_memory_bytes: 0, processes_max: 0 },
         stop_grace_ms: 500,
+        keep_failed_ms: None,
         ports: Vec::new(),
         address: "127.0.0.1".into(),
         gang: None,

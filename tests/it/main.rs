@@ -17,6 +17,7 @@ mod environments;
 mod escape;
 mod explain;
 mod far_away;
+mod fate;
 mod gang;
 mod house;
 mod job_files;

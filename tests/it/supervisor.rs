@@ -55,6 +55,7 @@ impl Run {
             environment: None,
             limits: Limits { cpus_milli: 1000, memory_bytes: 256 << 20, shared_memory_bytes: 3 << 20, processes_max: 100 },
             stop_grace_ms: 500,
+            keep_failed_ms: None,
             ports: Vec::new(),
             address: "127.0.0.1".into(),
             gang: None,

@@ -1,7 +1,8 @@
 //! Placing in small scenes, as text.
 //!
 //! `node n1 4 8 T4=2` has 4 CPU, 8 GiB and two T4; `held a@1 n1 2 1 until=60` is a job that holds 2 CPU and
-//! 1 GiB there; `job b@1 worker=2x1,1 max=50 priority=3` waits with two workers of 1 CPU and 1 GiB each.
+//! 1 GiB there; `job b@1 worker=2x1,1 max=50 priority=3` waits with two workers of 1 CPU and 1 GiB each. `loose` says
+//! that it is no gang, and `running=3` that so many more of its tasks are placed already.
 
 use super::*;
 use crate::resources::GIB;
@@ -11,7 +12,7 @@ fn amount(words: &[&str]) -> Resources {
     let (mut cpus, mut memory, mut accelerators) = (0.0, 0.0, std::collections::BTreeMap::new());
     for (at, word) in words.iter().enumerate() {
         match word.split_once('=') {
-            Some((kind, count)) if !["until", "max", "priority"].contains(&kind) => {
+            Some((kind, count)) if !["until", "max", "priority", "running"].contains(&kind) => {
                 accelerators.insert(kind.to_owned(), count.parse().unwrap());
             }
             Some(_) => {}
@@ -53,21 +54,25 @@ fn said(scene: &str) -> String {
                 amount: amount(rest),
                 until_ms: option(rest, "until"),
             }),
-            ["job", label, rest @ ..] => queue.push(Waiting {
-                job,
-                label: label.to_string(),
-                priority: option(rest, "priority").unwrap_or(0) as i32,
-                max_duration_ms: option(rest, "max"),
-                gang: rest.iter().filter_map(|word| demand(word)).collect(),
-            }),
+            ["job", label, rest @ ..] => {
+                let gang: Vec<Demand> = rest.iter().filter_map(|word| demand(word)).collect();
+                let running = option(rest, "running").unwrap_or(0) as u32;
+                let (label, priority, max_duration_ms) =
+                    (label.to_string(), option(rest, "priority").unwrap_or(0) as i32, option(rest, "max"));
+                let loose = rest.contains(&"loose").then(|| Loose::whole(&gang));
+                let loose = loose.map(|it| Loose { running, all: it.all + running, ..it });
+                queue.push(Waiting { job, label, priority, max_duration_ms, gang, loose });
+            }
             other => panic!("cannot read {other:?}"),
         }
     }
     let line = |decision: &Decision| {
         let label = &queue.iter().find(|it| it.job == decision.job).unwrap().label;
         let task = |it: &Assignment| format!(" {}-{} on {} ({})", it.role, it.index, it.node, it.amount);
+        let starts = |it: &[Assignment]| format!("{label} starts:{}\n", it.iter().map(task).collect::<Vec<_>>().join(","));
         match &decision.what {
-            What::Start(assignments) => format!("{label} starts:{}\n", assignments.iter().map(task).collect::<Vec<_>>().join(",")),
+            What::Start(assignments) => starts(assignments),
+            What::Part(assignments, reason) => format!("{}{label} waits: {reason}\n", starts(assignments)),
             What::Wait(reason) => format!("{label} waits: {reason}\n"),
         }
     };
@@ -244,5 +249,33 @@ fn a_node_that_shrank_under_its_tasks_has_nothing_free() {
     "), @"
     head@1 waits: needs 1 × (2 CPU, 1GiB) for worker; free now: node-1 0 of 2 CPU, 2GiB of 4GiB; held by a@1 (3 CPU, 1GiB), b@1 (1 CPU, 1GiB); it is next, at the latest when b@1 reaches its maximum duration
     small@1 waits: needs 1 × (1 CPU, 1GiB) for worker; free now: node-1 0 of 2 CPU, 2GiB of 4GiB; held by a@1 (3 CPU, 1GiB), b@1 (1 CPU, 1GiB); 1 job is before it
+    ");
+}
+
+#[test]
+fn the_tasks_of_a_job_that_is_no_gang_start_as_they_fit() {
+    insta::assert_snapshot!(said("
+        node n1 2 4
+        node n2 1 4
+        held hog@1 n2 0.5 1
+        job sweep@1 worker=9x1,1 loose running=1
+        job next@1 worker=1x0.5,1
+        job gang@1 worker=2x0.5,1
+    "), @"
+    sweep@1 starts: worker-0 on n1 (1 CPU, 1GiB), worker-1 on n1 (1 CPU, 1GiB)
+    sweep@1 waits: 3 of 10 tasks run; the next needs 1 × (1 CPU, 1GiB) for worker; free now: n1 0 of 2 CPU, 2GiB of 4GiB; n2 0.5 of 1 CPU, 3GiB of 4GiB; held by sweep@1 (2 CPU, 2GiB), hog@1 (0.5 CPU, 1GiB); it is next
+    next@1 waits: needs 1 × (0.5 CPU, 1GiB) for worker, and that is free, but sweep@1 could be delayed by it; 1 job is before it
+    gang@1 waits: needs 2 × (0.5 CPU, 1GiB) for worker; free now: n1 0 of 2 CPU, 2GiB of 4GiB; n2 0.5 of 1 CPU, 3GiB of 4GiB; held by sweep@1 (2 CPU, 2GiB), hog@1 (0.5 CPU, 1GiB); 2 jobs are before it
+    ");
+}
+
+#[test]
+fn a_role_that_does_not_fit_keeps_no_other_role_of_the_job_from_starting() {
+    insta::assert_snapshot!(said("
+        node n1 4 4
+        job mixed@1 big=1x64,1 small=2x1,1 loose
+    "), @"
+    mixed@1 starts: small-0 on n1 (1 CPU, 1GiB), small-1 on n1 (1 CPU, 1GiB)
+    mixed@1 waits: 2 of 3 tasks run; the next needs 1 × (64 CPU, 1GiB) for big, which can never fit: no node holds one big task even when empty; n1 has 4 CPU, 4GiB
     ");
 }

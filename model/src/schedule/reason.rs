@@ -1,6 +1,9 @@
 //! Why a job waits, with the arithmetic, in words for the person who waits for it.
 
-use std::fmt::Write;
+use std::{
+    collections::{BTreeMap, btree_map::Entry},
+    fmt::Write,
+};
 
 use super::{
     Demand, Node,
@@ -78,18 +81,19 @@ fn part(turn: &Turn<'_>, node: usize) -> String {
 
 /// Those who hold the most come first.
 fn held(turn: &Turn<'_>) -> String {
-    let mut sums: Vec<(usize, Vec<u64>)> = Vec::new();
+    let mut sums: BTreeMap<&str, (usize, Vec<u64>)> = BTreeMap::new();
     for Stay { holder, amount, .. } in &turn.stays {
-        match sums.last_mut() {
-            Some((last, sum)) if last == holder => add(sum, amount),
-            Some(_) | None => sums.push((*holder, amount.clone())),
+        match sums.entry(turn.holders[*holder]) {
+            Entry::Occupied(mut sum) => add(&mut sum.get_mut().1, amount),
+            Entry::Vacant(first) => _ = first.insert((*holder, amount.clone())),
         }
     }
     if sums.is_empty() {
         return String::new();
     }
-    sums.sort_by(|one, other| (&other.1, one.0).cmp(&(&one.1, other.0)));
-    let line = |(holder, sum): &(usize, Vec<u64>)| format!("{} ({})", turn.holders[*holder], turn.kinds.resources(sum));
+    let mut sums: Vec<(&str, (usize, Vec<u64>))> = sums.into_iter().collect();
+    sums.sort_by(|(_, one), (_, other)| (&other.1, one.0).cmp(&(&one.1, other.0)));
+    let line = |(label, (_, sum)): &(&str, (usize, Vec<u64>))| format!("{label} ({})", turn.kinds.resources(sum));
     format!("; held by {}", listed(sums.iter().map(line), ", ", "jobs"))
 }
 

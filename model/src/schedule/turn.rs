@@ -120,8 +120,11 @@ impl<'a> Turn<'a> {
     fn start(&mut self, rank: usize, shares: &[Share]) {
         self.free.take_shares(shares);
         let until_ms = self.queue[rank].max_duration_ms.map(|most| self.now_ms.saturating_add(most));
-        let holder = self.holders.len();
-        self.holders.push(&self.queue[rank].label);
+        let label = self.queue[rank].label.as_str();
+        if self.holders.last() != Some(&label) {
+            self.holders.push(label);
+        }
+        let holder = self.holders.len() - 1;
         let stay = |share: &Share| Stay { holder, node: share.node, amount: times(&share.each, share.tasks), until_ms };
         self.stays.extend(shares.iter().map(stay));
     }

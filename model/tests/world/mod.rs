@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{
     ids::JobId,
     resources::{GIB, Resources},
-    schedule::{Decision, Demand, Held, Node, Waiting, What, place},
+    schedule::{Assignment, Decision, Demand, Held, Loose, Node, Waiting, What, place},
 };
 use proptest::prelude::*;
 
@@ -73,6 +73,19 @@ pub fn a_world() -> impl Strategy<Value = World> {
     })
 }
 
+/// The same, with some of those that wait made into jobs that are no gangs, and some of their tasks gone already.
+pub fn a_loose_world() -> impl Strategy<Value = World> {
+    (a_world(), prop::collection::vec((any::<bool>(), 0..4_u32), 8)).prop_map(|(mut world, which)| {
+        for (waiting, (_, gone)) in world.queue.iter_mut().zip(which).filter(|(_, (loose, _))| *loose) {
+            let mut loose = Loose::whole(&waiting.gang);
+            loose.running = gone.min(waiting.gang[0].tasks - 1);
+            loose.indices[0].drain(..loose.running as usize);
+            waiting.loose = Some(loose);
+        }
+        world
+    })
+}
+
 fn jobs_from(first: u64, shapes: Vec<Shape>) -> Vec<Waiting> {
     let waiting = |(number, (gang, priority, max_duration_ms)): (u64, Shape)| Waiting {
         job: job(number),
@@ -80,6 +93,7 @@ fn jobs_from(first: u64, shapes: Vec<Shape>) -> Vec<Waiting> {
         priority,
         max_duration_ms,
         gang,
+        loose: None,
     };
     (first..).zip(shapes).map(waiting).collect()
 }
@@ -126,7 +140,11 @@ impl World {
     fn start(&mut self, now_ms: u64) -> Vec<JobId> {
         let mut jobs = Vec::new();
         for decision in place(&self.queue, &self.nodes, &self.held, now_ms) {
-            let What::Start(assignments) = decision.what else { continue };
+            let assignments: Vec<Assignment> = match decision.what {
+                What::Start(assignments) => assignments,
+                What::Part(..) => unreachable!("there are only gangs here"),
+                What::Wait(_) => continue,
+            };
             let at = self.queue.iter().position(|it| it.job == decision.job).expect("a job of the queue");
             let waiting = self.queue.remove(at);
             self.held.extend(assignments.into_iter().map(|it| Held {

@@ -108,6 +108,7 @@ impl Trial {
             environment: None,
             limits: Limits { cpus_milli: 1000, memory_bytes: 64 << 20, shared_memory_bytes: 1 << 20, processes_max: 64 },
             stop_grace_ms: 1000,
+            keep_failed_ms: None,
             ports: Vec::new(),
             address: "127.0.0.1".into(),
             gang: None,

@@ -91,8 +91,8 @@ fn insert_job(sql: &Sql<'_>, new: &NewJob, version: u32) -> Result<(), StoreErro
     let gang: Vec<Demand> = plan.roles.iter().map(demand).collect();
     sql.execute(
         "INSERT INTO job (id, owner, name, version, state, attempt, used_for_user, used_for_platform, priority, max_duration_ms,
-                          description, search, tags, tasks, resources, demand, params, reason, created_at_ms, queued_at_ms)
-         VALUES ($1, $2, $3, $4, $5, $6, 0, 0, $7, $8, $9, $10, $11, $12, $13, $14, $15, '', $16, $16)",
+                          description, search, tags, tasks, resources, demand, params, reason, created_at_ms, queued_at_ms, gang)
+         VALUES ($1, $2, $3, $4, $5, $6, 0, 0, $7, $8, $9, $10, $11, $12, $13, $14, $15, '', $16, $16, $17)",
         &[
             new.id.into(),
             (&new.owner).into(),
@@ -110,6 +110,7 @@ fn insert_job(sql: &Sql<'_>, new: &NewJob, version: u32) -> Result<(), StoreErro
             Value::json(&gang),
             Value::json(&plan.params),
             new.at_ms.into(),
+            u32::from(plan.gang).into(),
         ],
     )?;
     Ok(())

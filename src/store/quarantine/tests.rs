@@ -39,7 +39,7 @@ fn jobs_lost_in(sql: &Sql<'_>) -> Result<String, StoreError> {
     let (waiting, started, poisoned) = (ids(&WAITING), ids(&STARTED), ids(&POISONED));
     let all = [waiting.clone(), started.clone()].concat();
     let listed: Vec<_> = jobs::list(sql, &jobs::Filter::default(), None, 10)?.iter().filter_map(|it| it.id.parse().ok()).collect();
-    let queued: Vec<_> = jobs::queued(sql, 10)?.iter().map(|it| it.job).collect();
+    let queued: Vec<_> = jobs::queued(sql, 10, 0)?.iter().map(|it| it.job).collect();
     let unfinished: Vec<_> = jobs::unfinished(sql)?.iter().map(|it| it.id).collect();
     let got: Vec<_> = all.iter().copied().filter(|id| matches!(jobs::get(sql, *id), Ok(Some(_)))).collect();
     let places = [
@@ -99,7 +99,10 @@ async fn a_poisoned_column_of_a_job_costs_that_job_and_no_other() {
         ("attempt", "99999999999"),
         ("used_for_user", "'many'"),
         ("used_for_platform", "-7"),
+        ("used_in_a_row", "'often'"),
+        ("not_before_ms", "'soon'"),
         ("priority", "'high'"),
+        ("gang", "'band'"),
         ("max_duration_ms", "-1"),
         ("description", "X'ff00ff'"),
         ("tags", "'[\"small\"'"),
@@ -136,7 +139,10 @@ async fn a_poisoned_column_of_a_job_costs_that_job_and_no_other() {
     attempt = 99999999999: list, unfinished, get
     used_for_user = 'many': unfinished, get
     used_for_platform = -7: unfinished, get
+    used_in_a_row = 'often': unfinished, get
+    not_before_ms = 'soon': unfinished, get
     priority = 'high': list, queued
+    gang = 'band': queued
     max_duration_ms = -1: queued, unfinished, get
     description = X'ff00ff': list
     tags = '["small"': list
@@ -159,6 +165,7 @@ async fn a_poisoned_column_of_a_job_costs_that_job_and_no_other() {
 async fn a_poisoned_column_of_a_run_costs_that_run_and_no_other() {
     let poisons = [
         ("attempt", "-1"),
+        ("job_attempt", "-1"),
         ("role", "'no role'"),
         ("task_index", "'first'"),
         ("state", "'exploded'"),
@@ -173,6 +180,8 @@ async fn a_poisoned_column_of_a_run_costs_that_run_and_no_other() {
         ("pid", "99999999999"),
         ("ending", "'{\"cause\": {\"kind\": \"eaten\"}}'"),
         ("end_order", "-1"),
+        ("note", "X'ff00ff'"),
+        ("kept", "'for ever'"),
         ("missing", "'{}'"),
     ];
     let mut table = String::new();
@@ -182,6 +191,7 @@ async fn a_poisoned_column_of_a_run_costs_that_run_and_no_other() {
     }
     insta::assert_snapshot!(table, @r#"
     attempt = -1: live, of_job
+    job_attempt = -1: live, of_job
     role = 'no role': live, of_job
     task_index = 'first': live, of_job
     state = 'exploded': live, of_job
@@ -196,6 +206,8 @@ async fn a_poisoned_column_of_a_run_costs_that_run_and_no_other() {
     pid = 99999999999: live, of_job
     ending = '{"cause": {"kind": "eaten"}}': live, of_job
     end_order = -1: live, of_job
+    note = X'ff00ff': live, of_job
+    kept = 'for ever': live, of_job
     missing = '{}': live, of_job
     "#);
 }

@@ -1,0 +1,170 @@
+//! Where each task of a job's attempt stands: to be placed, alive, or over for good.
+//!
+//! All of it follows from the plan and the runs, so nothing of it is stored and nothing can disagree.
+//!
+//! The tasks of a gang are started and tried again together: a run has its job's attempt number, and an
+//! ending is for good. The tasks of any other job are placed alone, and may be tried again alone while the
+//! rest goes on. Their runs count for each task, from the job's attempt number upwards and over the job's
+//! whole life: no two runs of a task ever have the same number, so it stays the fence. What the job has
+//! retries for is the next attempt of all of them.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    ids::TaskName,
+    plan::{Plan, Retries, RolePlan},
+    resources::show_duration_ms,
+    retry::{Again, Class, Used, again},
+    task::{Ending, Kept, TaskState},
+};
+
+/// One run of the current attempt of a job.
+#[derive(Clone, Debug)]
+pub struct RunFacts {
+    pub task: TaskName,
+    pub attempt: u32,
+    pub state: TaskState,
+    pub ending: Option<Ending>,
+    pub kept: Option<Kept>,
+    /// Which place it took among the endings of the job's attempt.
+    pub end_order: Option<u64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Standing<'a> {
+    pub task: TaskName,
+    pub stands: Stands<'a>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Stands<'a> {
+    /// To be placed for the first time in this attempt of the job.
+    New,
+    /// Failed, and to be placed again.
+    Again {
+        not_before_ms: u64,
+        reason: String,
+    },
+    Lives(&'a RunFacts),
+    /// Ended for good.
+    Over(&'a RunFacts),
+}
+
+/// Every task of the plan, in the order of its roles.
+pub fn standings<'a>(plan: &Plan, runs: &'a [RunFacts]) -> Vec<Standing<'a>> {
+    let mut by_task: BTreeMap<&TaskName, Vec<&RunFacts>> = BTreeMap::new();
+    runs.iter().for_each(|run| by_task.entry(&run.task).or_default().push(run));
+    by_task.values_mut().for_each(|runs| runs.sort_by_key(|run| run.attempt));
+    let tasks = plan.roles.iter().flat_map(|role| (0..role.tasks).map(move |index| (role, TaskName { role: role.name.clone(), index })));
+    tasks
+        .map(|(role, task)| {
+            let own = by_task.get(&task).map_or(&[][..], Vec::as_slice);
+            let stands = if plan.gang { as_one(own) } else { alone(role, own) };
+            Standing { task, stands }
+        })
+        .collect()
+}
+
+/// A task of a gang: its ending is for good, and the job decides about another attempt.
+fn as_one<'a>(runs: &[&'a RunFacts]) -> Stands<'a> {
+    match runs.last() {
+        None => Stands::New,
+        Some(run) if run.state.is_over() => Stands::Over(run),
+        Some(run) => Stands::Lives(run),
+    }
+}
+
+fn alone<'a>(role: &RolePlan, runs: &[&'a RunFacts]) -> Stands<'a> {
+    let mut used = Used::default();
+    let mut stands = Stands::New;
+    for run in runs {
+        let Some(ending) = run.ending.as_ref().filter(|_| run.state.is_over()) else { return Stands::Lives(run) };
+        let ran_ms = ending.started_at_ms.map_or(0, |started| ending.ended_at_ms.saturating_sub(started));
+        stands = match again(Retries::UpTo(role.task_retries), used, Class::of(&ending.cause), ran_ms) {
+            Again::No { .. } => return Stands::Over(run),
+            Again::Yes { used: more, reason } => {
+                used = more;
+                again_after(run, ending, used.pause_ms(), &reason)
+            }
+        };
+    }
+    stands
+}
+
+fn again_after<'a>(run: &RunFacts, ending: &Ending, pause_ms: u64, reason: &str) -> Stands<'a> {
+    let next = run.attempt + 1;
+    let when = if pause_ms == 0 { String::new() } else { format!("; waits {} before attempt {next}", show_duration_ms(pause_ms)) };
+    Stands::Again { not_before_ms: ending.ended_at_ms + pause_ms, reason: format!("{} {ending}; {reason}{when}", run.task) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        plan::{HouseRules, compile},
+        task::Cause,
+    };
+
+    fn plan(yaml: &str) -> Plan {
+        compile(&crate::spec::read(yaml).unwrap(), &HouseRules::default()).unwrap()
+    }
+
+    /// `worker-0.1+` reads: the first run of worker-0 succeeded; `-` failed, `?` is unknown, `~` lives.
+    fn run(word: &str) -> RunFacts {
+        let (rest, sign) = word.split_at(word.len() - 1);
+        let (task, attempt) = rest.split_once('.').unwrap();
+        let cause = match sign {
+            "+" => Some(Cause::Exited { code: 0 }),
+            "-" => Some(Cause::Exited { code: 3 }),
+            "?" => Some(Cause::Unknown { why: "gone".into() }),
+            "~" => None,
+            other => panic!("no such sign {other}"),
+        };
+        let state = cause.as_ref().map_or(TaskState::Running, Cause::state);
+        let ending = cause.map(|cause| Ending { cause, started_at_ms: Some(0), ended_at_ms: 2000, peak_memory_bytes: None, cpu_ms: None });
+        RunFacts { task: task.parse().unwrap(), attempt: attempt.parse().unwrap(), state, ending, kept: None, end_order: None }
+    }
+
+    fn said(plan: &Plan, runs: &str) -> String {
+        let runs: Vec<RunFacts> = runs.split_whitespace().map(run).collect();
+        let line = |it: &Standing<'_>| match &it.stands {
+            Stands::New => format!("{} is new\n", it.task),
+            Stands::Again { not_before_ms, reason } => format!("{} again at {not_before_ms}: {reason}\n", it.task),
+            Stands::Lives(run) => format!("{} lives in attempt {}\n", it.task, run.attempt),
+            Stands::Over(run) => format!("{} is {}\n", it.task, run.state.text()),
+        };
+        standings(plan, &runs).iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_task_that_is_no_part_of_a_gang_is_tried_again_alone() {
+        let plan = plan("{name: j, gang: false, roles: {worker: {tasks: 7, retries: 2, command: train}}}");
+        let runs =
+            "worker-0.1+ worker-1.1~ worker-2.1- worker-3.1- worker-3.2- worker-4.1- worker-4.2- worker-4.3- worker-5.4- worker-5.5~";
+        insta::assert_snapshot!(said(&plan, runs), @"
+        worker-0 is succeeded
+        worker-1 lives in attempt 1
+        worker-2 again at 2000: worker-2 exited with code 3 after 2s; retry 1 of 2
+        worker-3 again at 3000: worker-3 exited with code 3 after 2s; retry 2 of 2; waits 1s before attempt 3
+        worker-4 is failed
+        worker-5 lives in attempt 5
+        worker-6 is new
+        ");
+    }
+
+    #[test]
+    fn a_failure_of_the_platform_costs_a_task_nothing() {
+        let plan = plan("{name: j, gang: false, roles: {worker: {command: train}}}");
+        insta::assert_snapshot!(said(&plan, "worker-0.1?"), @"worker-0 again at 2000: worker-0 nobody knows how it ended: gone after 2s; the failure was the platform's, so this retry does not count");
+    }
+
+    #[test]
+    fn in_a_gang_an_ending_is_for_good() {
+        let plan = plan("{name: j, retries: 3, roles: {worker: {tasks: 3, command: train}}}");
+        insta::assert_snapshot!(said(&plan, "worker-0.2- worker-1.2? worker-2.2~"), @"
+        worker-0 is failed
+        worker-1 is unknown
+        worker-2 lives in attempt 2
+        ");
+    }
+}

@@ -1,0 +1,85 @@
+//! What waits to be placed.
+
+use model::{
+    ids::JobName,
+    retry::PAUSE_MS_MAX,
+    schedule::{Demand, Loose, Waiting},
+};
+
+use super::{COLUMNS, JOBS, Job, read};
+use crate::store::{Sql, StoreError, quarantine::Kind};
+
+/// The queue as placing sees it: the highest priority first, then the oldest, and never more than it
+/// can look at in one turn. A job in the pause between two attempts is not in it.
+pub fn queued(sql: &Sql<'_>, most: u32, now_ms: u64) -> Result<Vec<Waiting>, StoreError> {
+    let question = "SELECT id, name, version, priority, gang, max_duration_ms, demand FROM job
+                     WHERE state = 'queued' AND (not_before_ms IS NULL OR not_before_ms <= $2 OR not_before_ms > $3)
+                     ORDER BY priority DESC, id LIMIT $1";
+    sql.query_sound(Kind::Job, question, &[most.into(), now_ms.into(), (now_ms + PAUSE_MS_MAX).into()], |row| {
+        let (name, version): (JobName, u32) = (row.parsed("name")?, row.number("version")?);
+        let gang: Vec<Demand> = row.json("demand")?;
+        let is_gang = row.number::<u32>("gang")? != 0;
+        Ok(Waiting {
+            job: row.parsed("id")?,
+            label: format!("{name}@{version}"),
+            priority: row.number("priority")?,
+            max_duration_ms: row.maybe_number("max_duration_ms")?,
+            loose: (!is_gang).then(|| Loose::whole(&gang)),
+            gang,
+        })
+    })
+}
+
+/// Jobs that are no gangs and have begun: some of their tasks may still wait to be placed.
+pub fn scattered(sql: &Sql<'_>, most: u32) -> Result<Vec<Job>, StoreError> {
+    let question = format!(
+        "SELECT {COLUMNS} FROM {JOBS} WHERE job.gang = 0 AND job.state IN ('starting', 'running')
+          ORDER BY job.priority DESC, job.id LIMIT $1"
+    );
+    sql.query_sound(Kind::Job, &question, &[most.into()], read)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{ids::JobId, job::JobState, retry::Used};
+
+    use super::*;
+    use crate::store::{
+        Store,
+        jobs::{Change, advance, get, submit},
+        testing::*,
+    };
+
+    async fn job(store: &Store, number: u64) -> Job {
+        store.read(move |sql| get(sql, job_id(number))).await.unwrap().unwrap()
+    }
+
+    async fn moved(store: &Store, seen: (JobId, JobState, u32), change: Change) {
+        let _ = store.write(move |sql| advance(sql, seen, &change)).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_job_in_the_pause_between_two_attempts_is_not_in_the_queue() {
+        let place = Place::new();
+        let store = place.open();
+        store.write(|sql| submit(sql, &new_job(1, "digits"))).await.unwrap();
+        moved(&store, (job_id(1), JobState::Queued, 1), to(JobState::Starting, 5)).await;
+        let used = Some(Used { for_user: 4, for_platform: 0, in_a_row: 4 });
+        moved(&store, (job_id(1), JobState::Starting, 1), Change { used, ..to(JobState::Queued, 10_000) }).await;
+        let job = job(&store, 1).await;
+        for (now_ms, left_ms) in [(10_000, Some(4000)), (13_999, Some(1)), (14_000, None), (20_000, None), (0, Some(14_000))] {
+            let in_queue = !store.read(move |sql| queued(sql, 10, now_ms)).await.unwrap().is_empty();
+            assert_eq!((job.pause_left_ms(now_ms), in_queue), (left_ms, left_ms.is_none()), "at {now_ms}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_was_set_back_makes_no_pause_longer() {
+        let place = Place::new();
+        let store = place.open();
+        store.write(|sql| submit(sql, &new_job(1, "digits"))).await.unwrap();
+        place.change_by_hand("UPDATE job SET not_before_ms = 1000000");
+        assert_eq!(job(&store, 1).await.pause_left_ms(5), None);
+        assert_eq!(store.read(|sql| queued(sql, 10, 5)).await.unwrap().len(), 1);
+    }
+}
