@@ -43,15 +43,26 @@ fn all_that_count_have_ended(roles: &[RolePlan], counts: &BTreeMap<&RoleName, Co
     roles.iter().all(|role| all_ended(role) || (!role.completion.waited_for && !nobody_is_waited_for))
 }
 
-#[derive(Default)]
-struct Counts {
+/// Whether the endings, however they are ordered, decide the job: a policy is met, or nobody is left who counts.
+pub fn is_decided(roles: &[RolePlan], counts: &BTreeMap<&RoleName, Counts>) -> bool {
+    let met = |role: &RolePlan| counts.get(&role.name).is_some_and(|count| policy_met(role, count).is_some());
+    roles.iter().any(met) || all_that_count_have_ended(roles, counts)
+}
+
+/// How the tasks of a role have ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
     ended: u32,
     failed: u32,
     succeeded: u32,
 }
 
 impl Counts {
-    fn add(&mut self, state: TaskState) {
+    pub fn of_successes(succeeded: u32) -> Self {
+        Self { ended: succeeded, failed: 0, succeeded }
+    }
+
+    pub fn add(&mut self, state: TaskState) {
         self.ended += 1;
         match state {
             TaskState::Succeeded => self.succeeded += 1,

@@ -1,12 +1,15 @@
 //! Looks at the runs of a job's attempt and says what that means for the job.
 
+use std::collections::BTreeMap;
+
 use crate::{
-    completion::{Verdict, verdict},
+    completion::{Counts, Verdict, is_decided, verdict},
+    ids::RoleName,
     job::{JobEvent, JobState, Outcome},
     plan::{Plan, Retries},
     resources::show_duration_ms,
     retry::{Again, Class, Used, again},
-    standing::{RunFacts, Stands, standings},
+    standing::{RunFacts, Stands, Tally, standings},
     task::TaskState,
 };
 
@@ -50,6 +53,44 @@ pub fn judge(case: &Case) -> Option<Judgement> {
         Verdict::Decided { outcome: Outcome::Succeeded, reason, .. } => Some(concluded(case, Class::Success, reason)),
         Verdict::Decided { outcome: Outcome::Failed, by, .. } => Some(after_failure(case, by.map(|position| tasks.ended[position]))),
         Verdict::Undecided => Some(after_failure(case, None)),
+    }
+}
+
+/// What a quick look at a job that is no gang shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Glance {
+    /// It goes on as it is.
+    Nothing,
+    /// Everyone who was placed has started.
+    AllUp,
+    /// Its outcome may be decided: [`judge`] has to see every run.
+    LookCloser,
+}
+
+/// Looks at a job whose outcome was open until now. No ending meets two policies at once, so it does not matter in
+/// which order they came.
+pub fn glance(plan: &Plan, state: JobState, tally: &Tally) -> Glance {
+    let mut counts: BTreeMap<&RoleName, Counts> =
+        plan.roles.iter().map(|role| (&role.name, Counts::of_successes(tally.placed(&role.name).succeeded))).collect();
+    let mut goes_on = plan.roles.iter().any(|role| tally.placed(&role.name).new_tasks(role).next().is_some());
+    let mut all_up = tally.roles.values().any(|it| it.first > 0);
+    let standings = tally.standings(plan);
+    for it in &standings {
+        match it.stands {
+            Stands::New | Stands::Again { .. } => goes_on = true,
+            Stands::Lives(run) => {
+                goes_on = true;
+                all_up &= run.state != TaskState::Starting;
+            }
+            Stands::Over(run) => counts.entry(&it.task.role).or_default().add(run.state),
+        }
+    }
+    if !goes_on || is_decided(&plan.roles, &counts) || !is_open(state) {
+        Glance::LookCloser
+    } else if state == JobState::Starting && all_up {
+        Glance::AllUp
+    } else {
+        Glance::Nothing
     }
 }
 
@@ -331,5 +372,69 @@ mod tests {
             said(JobState::Stopping, &plan, &runs),
             "HadFailed: main-0 exited with code 3 after 2s; stopped by ann while its sandbox was kept"
         );
+    }
+
+    /// The tally that a database would give for these runs.
+    fn tally(plan: &Plan, runs: &[RunFacts]) -> Tally {
+        let mut tally = Tally::default();
+        for role in &plan.roles {
+            let own: Vec<&RunFacts> = runs.iter().filter(|run| run.task.role == role.name).collect();
+            let there = |index: &u32| own.iter().any(|run| run.task.index == *index);
+            let first = (0..role.tasks).filter(there).max().map_or(0, |last| last + 1);
+            let left_out = (0..first).filter(|index| !there(index)).collect();
+            let good = |index: &u32| own.iter().any(|run| run.task.index == *index && run.state == TaskState::Succeeded);
+            let succeeded = (0..role.tasks).filter(good).count() as u32;
+            tally.roles.insert(role.name.clone(), crate::standing::Placed { first, left_out, succeeded });
+            tally.rest.extend(own.iter().filter(|run| !good(&run.task.index)).map(|run| (*run).clone()));
+        }
+        tally
+    }
+
+    #[test]
+    fn a_glance_at_a_job_that_is_no_gang_sees_what_a_closer_look_does() {
+        let plans =
+            ["{}", "{min_failed: 2}", "{min_succeeded: 2}", "{min_failed: never}", "{min_failed: 2, min_succeeded: 1}"].map(|completion| {
+                plan(&format!(
+                    "{{name: j, gang: false, roles: {{worker: {{tasks: 3, retries: 1, command: x, completion: {completion}}}}}}}"
+                ))
+            });
+        let fates = |task: &str, order| {
+            [
+                vec![],
+                vec![live(task, TaskState::Starting)],
+                vec![live(task, TaskState::Running)],
+                vec![over(task, Cause::Exited { code: 0 }, order)],
+                vec![over(task, Cause::Exited { code: 3 }, order)],
+                vec![over(task, Cause::Exited { code: 3 }, order), in_attempt(2, over(task, Cause::Exited { code: 3 }, order + 10))],
+                vec![over(task, Cause::Exited { code: 3 }, order), in_attempt(2, over(task, Cause::Exited { code: 0 }, order + 10))],
+                vec![over(task, Cause::Stopped { killed: false }, order)],
+            ]
+        };
+        let mut seen = [0; 3];
+        for plan in &plans {
+            for (first, second, third) in fates("worker-0", 1)
+                .iter()
+                .flat_map(|a| fates("worker-1", 2).into_iter().map(move |b| (a.clone(), b)))
+                .flat_map(|(a, b)| fates("worker-2", 3).into_iter().map(move |c| (a.clone(), b.clone(), c)))
+            {
+                let runs = [first, second, third].concat();
+                for state in [JobState::Starting, JobState::Running] {
+                    let case = Case { state, plan, attempt: 1, used: Used::default(), stop_by: None, runs: &runs };
+                    let judged = judge(&case).map(|it| it.event);
+                    match glance(plan, state, &tally(plan, &runs)) {
+                        Glance::Nothing => {
+                            seen[0] += 1;
+                            assert_eq!(judged, None, "{runs:?}");
+                        }
+                        Glance::AllUp => {
+                            seen[1] += 1;
+                            assert_eq!(judged, Some(JobEvent::AllUp), "{runs:?}");
+                        }
+                        Glance::LookCloser => seen[2] += 1,
+                    }
+                }
+            }
+        }
+        assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
     }
 }

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    ids::TaskName,
+    ids::{RoleName, TaskName},
     plan::{Plan, Retries, RolePlan},
     resources::show_duration_ms,
     retry::{Again, Class, Used, again},
@@ -63,6 +63,52 @@ pub fn standings<'a>(plan: &Plan, runs: &'a [RunFacts]) -> Vec<Standing<'a>> {
             Standing { task, stands }
         })
         .collect()
+}
+
+/// The tasks of a job that is no gang, as far as its queue and its state need. Most of a large job's tasks are new or
+/// have succeeded; they are only counted, so that a look at it costs no more when it is large.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    pub roles: BTreeMap<RoleName, Placed>,
+    /// The runs of this attempt of the tasks that have not succeeded.
+    pub rest: Vec<RunFacts>,
+}
+
+/// How far a role has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Placed {
+    /// So many of its tasks, from the first, have been placed, but for those that were left out.
+    pub first: u32,
+    /// Their turn came when something was missing for them alone, such as a port.
+    pub left_out: Vec<u32>,
+    pub succeeded: u32,
+}
+
+impl Placed {
+    /// The tasks of the role that were never placed in this attempt.
+    pub fn new_tasks(&self, role: &RolePlan) -> impl Iterator<Item = u32> {
+        self.left_out.iter().copied().chain(self.first..role.tasks)
+    }
+}
+
+impl Tally {
+    pub fn placed(&self, role: &RoleName) -> Placed {
+        self.roles.get(role).cloned().unwrap_or_default()
+    }
+
+    /// Where the tasks stand that have neither succeeded nor are new.
+    pub fn standings(&self, plan: &Plan) -> Vec<Standing<'_>> {
+        let mut by_task: BTreeMap<&TaskName, Vec<&RunFacts>> = BTreeMap::new();
+        self.rest.iter().for_each(|run| by_task.entry(&run.task).or_default().push(run));
+        let mut all = Vec::with_capacity(by_task.len());
+        for (task, mut runs) in by_task {
+            runs.sort_by_key(|run| run.attempt);
+            if let Some(role) = plan.role(&task.role) {
+                all.push(Standing { task: task.clone(), stands: alone(role, &runs) });
+            }
+        }
+        all
+    }
 }
 
 /// A task of a gang: its ending is for good, and the job decides about another attempt.

@@ -150,19 +150,19 @@ impl Taken {
 async fn start(control: &Control, id: JobId, assignments: Vec<Assignment>, taken: &mut Taken) -> anyhow::Result<Option<String>> {
     let read = move |sql: &Sql<'_>| {
         let Some(job) = readable(sql, id)? else { return Ok(None) };
-        let before = if job.plan.gang { Some(Vec::new()) } else { runs::whole(sql, id)? };
-        Ok(Some((job, before)))
+        let number = |it: Assignment| Ok((next_attempt(sql, &job, &TaskName { role: it.role.clone(), index: it.index })?, it));
+        let numbered: Vec<(u32, Assignment)> = assignments.into_iter().map(number).collect::<Result<_, StoreError>>()?;
+        Ok(Some((job, numbered)))
     };
-    let Some((job, before)) = control.store.read(read).await? else { return Ok(None) };
-    let Some(before) = before else { return Ok(Some("waits, as one of its earlier runs cannot be read".into())) };
+    let Some((job, numbered)) = control.store.read(read).await? else { return Ok(None) };
     let Ok(to) = next(job.state, JobEvent::Placed) else { return Ok(None) };
     // A gang is placed once; a decision from an old read may ask for it again.
     if job.plan.gang && job.state != JobState::Queued {
         return Ok(None);
     }
     let (mut new_runs, mut why_not) = (Vec::new(), None);
-    for assignment in assignments {
-        match new_run(control, (&job, &before), assignment, taken).await {
+    for (attempt, assignment) in numbered {
+        match new_run(control, (&job, attempt), assignment, taken).await {
             Ok(run) => new_runs.push(run),
             Err(reason) if job.plan.gang => return Ok(Some(reason)),
             Err(reason) => why_not = Some(reason),
@@ -181,7 +181,7 @@ async fn start(control: &Control, id: JobId, assignments: Vec<Assignment>, taken
     Ok(why_not)
 }
 
-async fn new_run(control: &Control, (job, before): (&Job, &[Run]), assignment: Assignment, taken: &mut Taken) -> Result<NewRun, String> {
+async fn new_run(control: &Control, (job, attempt): (&Job, u32), assignment: Assignment, taken: &mut Taken) -> Result<NewRun, String> {
     let node_name = &assignment.node;
     let devices = taken.give_devices(control, &assignment).ok_or_else(|| format!("waits for devices on {node_name}"))?;
     let task = TaskName { role: assignment.role, index: assignment.index };
@@ -201,7 +201,7 @@ async fn new_run(control: &Control, (job, before): (&Job, &[Run]), assignment: A
     let nodes = control.board.nodes();
     let node = nodes.iter().find(|node| node.name == *node_name).ok_or_else(|| format!("{node_name} is gone"))?;
     Ok(NewRun {
-        run: RunKey { job: job.id, attempt: next_attempt(job, before, &task), task },
+        run: RunKey { job: job.id, attempt, task },
         job_attempt: job.attempt,
         address: node.address.clone(),
         node: assignment.node,

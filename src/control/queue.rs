@@ -6,7 +6,7 @@ use model::{
     ids::{RoleName, RunKey, TaskName},
     retry::pause_left_ms,
     schedule::{Demand, Loose, Waiting},
-    standing::{RunFacts, Standing, Stands, standings},
+    standing::{Standing, Stands, Tally},
 };
 
 use crate::store::{
@@ -22,31 +22,42 @@ pub struct Queue {
     pub pausing: Vec<(model::ids::JobId, String)>,
 }
 
+/// How many tasks of one role are looked at in one turn. Where all of them find room, the next turn goes on.
+const NEW_TASKS_MAX: usize = 100;
+
 /// Reads no more jobs of each kind than that.
 pub fn queue(sql: &Sql<'_>, most: u32, now_ms: u64) -> Result<Queue, StoreError> {
     let mut queue = Queue { waiting: jobs::queued(sql, most, now_ms)?, pausing: Vec::new() };
     for job in jobs::scattered(sql, most)? {
-        let Some(all) = runs::whole(sql, job.id)? else { continue };
-        let facts: Vec<RunFacts> = all.iter().filter(|run| run.job_attempt == job.attempt).map(Run::facts).collect();
-        let standings = standings(&job.plan, &facts);
-        match rest(&job, &standings, now_ms) {
+        // Where a run cannot be read, nobody can say which tasks still wait.
+        let Some(tally) = runs::tally(sql, job.id, job.attempt)? else { continue };
+        match rest(&job, &tally, now_ms) {
             Some(waiting) => queue.waiting.push(waiting),
-            None => queue.pausing.extend(pausing(&standings).map(|reason| (job.id, reason))),
+            None => queue.pausing.extend(pausing(&tally.standings(&job.plan)).map(|reason| (job.id, reason))),
         }
     }
     Ok(queue)
 }
 
 /// What of a job is to be placed now, if anything.
-fn rest(job: &Job, standings: &[Standing<'_>], now_ms: u64) -> Option<Waiting> {
+fn rest(job: &Job, tally: &Tally, now_ms: u64) -> Option<Waiting> {
     let mut waiting: BTreeMap<&RoleName, Vec<u32>> = BTreeMap::new();
     let mut loose = Loose { indices: Vec::new(), running: 0, over: 0, all: job.plan.task_count() };
-    for it in standings {
+    let standings = tally.standings(&job.plan);
+    for it in &standings {
         match &it.stands {
             Stands::Again { not_before_ms, .. } if pause_left_ms(*not_before_ms, now_ms).is_some() => {}
             Stands::New | Stands::Again { .. } => waiting.entry(&it.task.role).or_default().push(it.task.index),
             Stands::Lives(_) => loose.running += 1,
             Stands::Over(_) => loose.over += 1,
+        }
+    }
+    for role in &job.plan.roles {
+        let placed = tally.placed(&role.name);
+        loose.over += placed.succeeded;
+        let mut new = placed.new_tasks(role).take(NEW_TASKS_MAX).peekable();
+        if new.peek().is_some() {
+            waiting.entry(&role.name).or_default().extend(new);
         }
     }
     if waiting.is_empty() {
@@ -76,23 +87,26 @@ fn pausing(standings: &[Standing<'_>]) -> Option<String> {
 
 /// The number of a task's next run: that of the job's attempt, or the next after any it had before. In a gang all
 /// that were before belong to earlier attempts, so they need not be looked at.
-pub fn next_attempt(job: &Job, before: &[Run], task: &TaskName) -> u32 {
-    let last = before.iter().filter(|run| run.run.task == *task).map(|run| run.run.attempt).max();
-    last.map_or(job.attempt, |last| job.attempt.max(last + 1))
+pub fn next_attempt(sql: &Sql<'_>, job: &Job, task: &TaskName) -> Result<u32, StoreError> {
+    let last = if job.plan.gang { None } else { runs::last_attempt(sql, job.id, task)? };
+    Ok(last.map_or(job.attempt, |last| job.attempt.max(last + 1)))
 }
 
 /// The runs that a run finds beside it. Of a gang that is everyone; of any other job those that live now, as the
 /// others have no address.
 pub fn beside(sql: &Sql<'_>, job: &Job, run: &RunKey) -> Result<Vec<Run>, StoreError> {
     let Some(own) = runs::get(sql, run)? else { return Ok(Vec::new()) };
-    let mut all = runs::of_attempt(sql, run.job, own.job_attempt)?;
-    all.retain(|it| job.plan.gang || !it.state.is_over() || it.run == *run);
-    Ok(all)
+    if job.plan.gang {
+        return runs::of_attempt(sql, run.job, own.job_attempt);
+    }
+    let mut live = runs::live_of(sql, run.job, own.job_attempt)?;
+    if own.state.is_over() {
+        live.push(own);
+    }
+    Ok(live)
 }
 
 /// The runs of a job's newest attempt that a person would ask about: one for each task that has a place.
 pub fn placed(sql: &Sql<'_>, job: &Job) -> Result<Vec<Run>, StoreError> {
-    let mut all = runs::of_attempt(sql, job.id, job.attempt)?;
-    all.retain(|it| job.plan.gang || !it.state.is_over());
-    Ok(all)
+    if job.plan.gang { runs::of_attempt(sql, job.id, job.attempt) } else { runs::live_of(sql, job.id, job.attempt) }
 }

@@ -6,7 +6,7 @@
 use model::{
     ids::RunKey,
     job::{JobEvent, JobState, next},
-    judge::{Case, Judgement, judge},
+    judge::{Case, Glance, Judgement, glance, judge},
     order::Report,
     standing::RunFacts,
     task::{Cause, Ending, Kept},
@@ -80,6 +80,19 @@ fn why_stopped(job: Option<&Job>, cause: &Cause) -> String {
 }
 
 fn settle(sql: &Sql<'_>, job: &Job) -> Result<Option<JobState>, StoreError> {
+    let tally = if job.plan.gang { None } else { runs::tally(sql, job.id, job.attempt)? };
+    match tally.map_or(Glance::LookCloser, |tally| glance(&job.plan, job.state, &tally)) {
+        Glance::Nothing => Ok(None),
+        Glance::AllUp => {
+            let Ok(to) = next(job.state, JobEvent::AllUp) else { return Ok(None) };
+            let written = advance(sql, job, to, Judgement { event: JobEvent::AllUp, reason: String::new(), used: job.used })?;
+            Ok((written == Written::Yes).then_some(to))
+        }
+        Glance::LookCloser => settle_by_every_run(sql, job),
+    }
+}
+
+fn settle_by_every_run(sql: &Sql<'_>, job: &Job) -> Result<Option<JobState>, StoreError> {
     let Some(attempt) = attempt_of(sql, job)? else { return Ok(None) };
     let Some(judgement) = judged(job, &attempt) else { return Ok(None) };
     let Ok(to) = next(job.state, judgement.event) else { return Ok(None) };

@@ -160,11 +160,11 @@ async fn of_a_job_that_is_no_gang_nothing_is_concluded_and_nothing_placed_while_
         let (written, _) = control.store.write(move |sql| settling::take_report(sql, &run, &report)).await.unwrap();
         assert_eq!(written, Written::Yes);
     }
-    place.change_by_hand("UPDATE run SET pid = -1 WHERE task_index = 0");
+    place.change_by_hand("UPDATE run SET state = 'odd' WHERE task_index = 0");
     turn().await;
     let count = async || control.store.read(|sql| runs::of_job(sql, job_id(1))).await.unwrap().len();
     assert_eq!((job(&control, 1).await.state, count().await), (JobState::Running, 1));
-    place.change_by_hand("UPDATE run SET pid = NULL WHERE task_index = 0");
+    place.change_by_hand("UPDATE run SET state = 'succeeded' WHERE task_index = 0");
     turn().await;
     assert_eq!((job(&control, 1).await.state, count().await), (JobState::Running, 3));
 }

@@ -23,7 +23,7 @@ const FILE_NAME: &str = "store.db";
 const APPLICATION_ID: u32 = 0x5472_4d72;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const READERS: usize = 4;
-const STATEMENTS_KEPT: usize = 64;
+const STATEMENTS_KEPT: usize = 256;
 
 pub(super) struct Opened {
     pub lock: OwnerLock,

@@ -1,11 +1,11 @@
 //! Runs: one attempt of one task each, where it was placed and what became of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
-    ids::{JobId, NodeName, RunKey, TaskName},
+    ids::{JobId, NodeName, RoleName, RunKey, TaskName},
     resources::Resources,
-    standing::RunFacts,
+    standing::{Placed, RunFacts, Tally},
     task::{Ending, Kept, TaskState},
 };
 
@@ -105,6 +105,55 @@ pub fn whole(sql: &Sql<'_>, job: JobId) -> Result<Option<Vec<Run>>, StoreError> 
     let count: Option<u64> = sql.first("SELECT COUNT(*) AS count FROM run WHERE job = $1", &[job.into()], |row| row.number("count"))?;
     let runs = of_job(sql, job)?;
     Ok((count == Some(runs.len() as u64)).then_some(runs))
+}
+
+/// The tasks of one attempt of a job that is no gang. None if a run that must be read cannot be.
+pub fn tally(sql: &Sql<'_>, job: JobId, job_attempt: u32) -> Result<Option<Tally>, StoreError> {
+    let which = "job = $1 AND job_attempt = $2 AND state <> 'succeeded' AND NOT EXISTS
+                 (SELECT 1 FROM run AS good WHERE good.job = run.job AND good.role = run.role AND good.task_index = run.task_index
+                                              AND good.job_attempt = run.job_attempt AND good.state = 'succeeded')";
+    let values = [job.into(), job_attempt.into()];
+    let rest = sql.query_sound(Kind::Run, &format!("SELECT {COLUMNS} FROM run WHERE {which}"), &values, read)?;
+    let all = sql.first(&format!("SELECT COUNT(*) AS count FROM run WHERE {which}"), &values, |row| row.number::<usize>("count"))?;
+    if all != Some(rest.len()) {
+        return Ok(None);
+    }
+    Ok(Some(Tally { roles: placed(sql, job, job_attempt)?, rest: rest.iter().map(Run::facts).collect() }))
+}
+
+fn placed(sql: &Sql<'_>, job: JobId, job_attempt: u32) -> Result<BTreeMap<RoleName, Placed>, StoreError> {
+    let question = "SELECT role, COUNT(DISTINCT task_index) AS tasks, MAX(task_index) AS last,
+                           SUM(CASE WHEN state = 'succeeded' THEN 1 ELSE 0 END) AS succeeded
+                      FROM run WHERE job = $1 AND job_attempt = $2 GROUP BY role";
+    let read = |row: &Row<'_>| {
+        let (role, tasks, last): (RoleName, u32, u32) = (row.parsed("role")?, row.number("tasks")?, row.number("last")?);
+        let left_out = if tasks == last + 1 { Vec::new() } else { left_out(sql, (job, job_attempt), &role, last)? };
+        Ok((role, Placed { first: last + 1, left_out, succeeded: row.number("succeeded")? }))
+    };
+    Ok(sql.query(question, &[job.into(), job_attempt.into()], read)?.into_iter().collect())
+}
+
+fn left_out(sql: &Sql<'_>, (job, job_attempt): (JobId, u32), role: &RoleName, last: u32) -> Result<Vec<u32>, StoreError> {
+    let question = "SELECT DISTINCT task_index FROM run WHERE job = $1 AND job_attempt = $2 AND role = $3";
+    let values = [job.into(), job_attempt.into(), role.as_str().into()];
+    let there: BTreeSet<u32> = sql.query(question, &values, |row| row.number("task_index"))?.into_iter().collect();
+    Ok((0..last).filter(|index| !there.contains(index)).collect())
+}
+
+/// The runs of one attempt of a job that live.
+pub fn live_of(sql: &Sql<'_>, job: JobId, job_attempt: u32) -> Result<Vec<Run>, StoreError> {
+    let question = format!(
+        "SELECT {COLUMNS} FROM run WHERE job = $1 AND job_attempt = $2 AND state NOT IN ('succeeded', 'failed', 'stopped', 'unknown')
+          ORDER BY role, task_index, attempt"
+    );
+    sql.query_sound(Kind::Run, &question, &[job.into(), job_attempt.into()], read)
+}
+
+/// The number of the last run a task had, in any attempt of its job.
+pub fn last_attempt(sql: &Sql<'_>, job: JobId, task: &TaskName) -> Result<Option<u32>, StoreError> {
+    let question = "SELECT MAX(attempt) AS last FROM run WHERE job = $1 AND role = $2 AND task_index = $3";
+    let last = sql.first(question, &[job.into(), task.role.as_str().into(), task.index.into()], |row| row.maybe_number("last"))?;
+    Ok(last.flatten())
 }
 
 /// The runs of one attempt of a job: by role and index, and the earlier of a task first.

@@ -59,7 +59,7 @@ pub fn compile(spec: &JobSpec, house: &HouseRules) -> Result<Plan, Vec<Problem>>
         framework: spec.framework.as_deref().and_then(|text| framework(&mut c, text)),
         params: spec.params.clone(),
         secrets: spec.secrets.clone(),
-        conventions: conventions(spec.conventions.as_deref(), &roles),
+        conventions: conventions(spec, &roles),
         code: directory(&mut c, "code", spec.code.as_deref()),
         input: directory(&mut c, "input", spec.input.as_deref()),
         roles,
@@ -166,10 +166,11 @@ fn framework(c: &mut Compile<'_>, text: &str) -> Option<Framework> {
     text.parse().map_err(bad).ok()
 }
 
-/// A task that is alone has no peers to be told about. OpenPAI's variables are for OpenPAI's job files.
-fn conventions(given: Option<&[Convention]>, roles: &[RolePlan]) -> BTreeSet<Convention> {
-    let several = roles.iter().map(|role| u64::from(role.tasks)).sum::<u64>() > 1;
-    match given {
+/// A task that is alone, or comes and goes as it fits, has no peers to be told about. OpenPAI's variables are for
+/// OpenPAI's job files.
+fn conventions(spec: &JobSpec, roles: &[RolePlan]) -> BTreeSet<Convention> {
+    let several = spec.gang.unwrap_or(true) && roles.iter().map(|role| u64::from(role.tasks)).sum::<u64>() > 1;
+    match &spec.conventions {
         Some(given) => given.iter().copied().collect(),
         None if several => Convention::ALL.into_iter().filter(|it| !matches!(it, Convention::PaiV1 | Convention::PaiV2)).collect(),
         None => BTreeSet::new(),

@@ -15,4 +15,9 @@ UPDATE run SET job_attempt = attempt;
 -- What is to be said beside the ending: why it was stopped.
 ALTER TABLE run ADD COLUMN note TEXT NOT NULL DEFAULT '';
 -- The child has failed, and its sandbox stays for a while.
-ALTER TABLE run ADD COLUMN kept TEXT
+ALTER TABLE run ADD COLUMN kept TEXT;
+
+-- A look at a large job that is no gang counts what has succeeded, and reads only the rest.
+CREATE INDEX run_by_task ON run (job, role, task_index, job_attempt, state, attempt);
+CREATE INDEX run_rest ON run (job, job_attempt) WHERE state <> 'succeeded';
+CREATE INDEX run_by_end ON run (job, job_attempt, end_order)
