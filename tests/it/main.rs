@@ -25,6 +25,7 @@ mod local_engine;
 mod local_nodes;
 mod logs;
 mod mpi;
+mod openpai;
 mod place;
 mod poison;
 mod reach;

@@ -33,6 +33,47 @@ fn tensorflow_learns_digits_by_cluster_config_and_flags() {
     assert!(events.flatten().any(|it| it.file_name().to_string_lossy().starts_with("events.out.tfevents")));
 }
 
+/// The values file of a machine without devices, with its sections unindented as its users have it.
+const VALUES: &str = "\
+worker:
+number: 2
+gpuCount: 0
+# if you'd like to choose another image
+image: example/tensorflow-samples/tf-mnist-k8s:cpu
+imagePullPolicy: IfNotPresent
+ps:
+number: 2
+image: example/tensorflow-samples/tf-mnist-k8s:cpu
+imagePullPolicy: IfNotPresent
+tensorboard:
+image: example/tensorflow-samples/tensorboard:1.1.0
+serviceType: LoadBalancer
+hyperparams:
+epochs: 100
+batchsize: 20
+learningrate: 0.001
+persistence:
+mountPath: /data
+pvc:
+  matchLabels:
+    train: mnist
+  storage: 5Gi
+";
+
+#[test]
+fn the_values_of_a_helm_chart_train_as_they_are() {
+    let hall = Hall::open();
+    let (file, code) = (hall.house.place().join("values.yaml"), hall::examples().join("tensorflow-flags"));
+    std::fs::write(&file, VALUES).unwrap();
+    let given = ["--name", "mnist", "--code", code.to_str().unwrap(), "--set", "framework=tensorflow"];
+    // Fewer epochs than in the file, for everyone who waits for this test; and a little less of the machine for each.
+    let smaller = ["-p", "epochs=12", "--set", "roles.ps.cpus=0.5", "--set", "roles.worker.cpus=0.5"];
+    let job = hall.submit_file(&file, &[&given[..], &smaller[..]].concat());
+    let shown = hall.succeeded(&job);
+    assert!(hall.accuracy(&job, "worker-0") >= 0.9, "{}", hall.log(&job, "worker-0"));
+    assert_eq!(hall.states(&shown), "ps-0 stopped, ps-1 stopped, tensorboard-0 stopped, worker-0 succeeded, worker-1 succeeded");
+}
+
 #[test]
 fn a_tensorflow_worker_that_dies_fails_the_job_and_the_others_are_stopped() {
     let hall = Hall::open();

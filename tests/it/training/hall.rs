@@ -38,9 +38,12 @@ impl Hall {
 
     /// Submits an example as it is, but for some settings; answers the job's id.
     pub fn submit(&self, example: &str, settings: &[&str]) -> String {
-        let file = examples().join(example).join("job.yaml");
-        let mut args = vec!["--json", "submit", file.to_str().unwrap()];
-        args.extend(settings.iter().flat_map(|setting| ["--set", *setting]));
+        let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--set", *setting]).collect();
+        self.submit_file(&examples().join(example).join("job.yaml"), &settings)
+    }
+
+    pub fn submit_file(&self, file: &Path, arguments: &[&str]) -> String {
+        let args = [&["--json", "submit", file.to_str().unwrap()], arguments].concat();
         let out = self.house.cli(&args);
         assert!(out.status.success(), "{}", text(&out.stderr));
         serde_json::from_slice::<Value>(&out.stdout).unwrap()["id"].as_str().unwrap().to_owned()
@@ -113,6 +116,6 @@ impl Hall {
     }
 }
 
-fn examples() -> PathBuf {
+pub fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples")
 }
