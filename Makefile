@@ -13,7 +13,7 @@ ifeq ($(CI),true)
 export CARGO_TARGET_DIR ?= $(CACHE)/target
 endif
 
-.PHONY: help demo test test-frameworks check fmt bench setup setup-build setup-tests setup-python
+.PHONY: help demo test test-frameworks check fmt bench setup setup-build setup-tests setup-python fuzz
 
 help: ## What you can make
 	@echo "Trainmaster. You can make:"
@@ -51,3 +51,7 @@ setup-tests:
 
 setup-python:
 	@scripts/setup.sh python
+
+FUZZ_SECONDS ?= 600
+fuzz: ## Throw garbage at every reader of job files, 10 CPU minutes each (needs a nightly compiler)
+	@scripts/fuzz.sh $(FUZZ_SECONDS)

@@ -156,7 +156,22 @@ fn recognise(text: &str) -> Result<Option<Recognised>, Vec<Problem>> {
     }
     // Our own files have no comments with `//`; about those the strict reader would tell the wrong thing.
     match loose_json::parse(text) {
-        Parsed { root: None, problems } if loose_json::has_comments(text) => Err(problems),
+        Parsed { root: None, problems } if !problems.is_empty() && loose_json::has_comments(text) => Err(problems),
         Parsed { .. } => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_refusal_has_a_reason() {
+        for text in
+            ["", "\u{feff}", "\u{feff}# nothing else", "# nothing else", "// nothing else", "{ // never closed", "{\"jobName\": 1 /*"]
+        {
+            let refused = translate(text, &Given::default(), &HouseRules::default());
+            assert!(refused.is_err_and(|problems| !problems.is_empty()), "{text:?}");
+        }
     }
 }
