@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Runs every fuzz target for so many seconds, beginning from the files the tests are made of. What was found stays in
+# fuzz/artifacts; the corpus it grows is not kept.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+seconds=${1:-600}
+export PATH="${XDG_CACHE_HOME:-$HOME/.cache}/trainmaster/tools/bin:$PATH"
+if ! command -v cargo-fuzz >/dev/null; then
+    echo "fuzz: installing cargo-fuzz into the user's cache" >&2
+    cargo install cargo-fuzz --locked --root "${XDG_CACHE_HOME:-$HOME/.cache}/trainmaster/tools" >&2
+fi
+
+seeds() {
+    case $1 in
+    job_file) find examples -name '*.yaml' ;;
+    openpai_v1) find model/tests/openpai_v1 -path '*/alpha*' -prune -o -type f ! -name '*.plan.txt' ! -name '*.rs' -print ;;
+    openpai_v2_alpha) find model/tests/openpai_v1 -path '*/alpha*' -type f ! -name '*.plan.txt' ;;
+    openpai_v2) find model/tests/openpai_v2 -name '*.yaml' ;;
+    helm_values) find model/tests/helm_values -name '*.yaml' ;;
+    esac
+}
+
+for target in job_file openpai_v1 openpai_v2_alpha openpai_v2 openpai_v2_template helm_values; do
+    mkdir -p "fuzz/corpus/$target"
+    seeds "$target" | while read -r file; do cp "$file" "fuzz/corpus/$target/$(sha256sum "$file" | cut -c1-16)"; done
+    echo "fuzz: $target for $seconds s" >&2
+    (cd fuzz && cargo +nightly fuzz run "$target" -- -max_total_time="$seconds" -max_len=4096 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 -verbosity=0)
+done
