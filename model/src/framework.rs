@@ -47,10 +47,10 @@ impl FrameworkName {
             ("keras", FrameworkName::Keras),
             ("tensorflow", FrameworkName::Tensorflow),
             ("tensorboard", FrameworkName::Tensorflow),
-            ("tf-", FrameworkName::Tensorflow),
-            ("pytorch", FrameworkName::Pytorch),
+            ("horovod", FrameworkName::Tensorflow),
             ("torch", FrameworkName::Pytorch),
             ("jax", FrameworkName::Jax),
+            ("tf", FrameworkName::Tensorflow),
         ];
         let image = image.to_ascii_lowercase();
         SIGNS.into_iter().find(|(sign, _)| image.contains(sign)).map_or(FrameworkName::Python, |(_, name)| name)

@@ -8,25 +8,10 @@ use crate::{
 
 /// Why the image of a file is kept and still not the last word.
 pub(super) fn image_note(image: &str) -> String {
-    let preset = preset(image).text();
+    let preset = FrameworkName::of_image(image).text();
     format!(
         "image; a cluster that runs no images runs the tasks with the machine's own programs: add `framework: {preset}` there for a Python environment"
     )
-}
-
-/// The framework that an image of that name most likely holds.
-fn preset(image: &str) -> FrameworkName {
-    const SIGNS: [(&str, FrameworkName); 7] = [
-        ("keras", FrameworkName::Keras),
-        ("tensorflow", FrameworkName::Tensorflow),
-        ("horovod", FrameworkName::Tensorflow),
-        ("pytorch", FrameworkName::Pytorch),
-        ("torch", FrameworkName::Pytorch),
-        ("jax", FrameworkName::Jax),
-        ("tf", FrameworkName::Tensorflow),
-    ];
-    let image = image.to_ascii_lowercase();
-    SIGNS.into_iter().find(|(sign, _)| image.contains(sign)).map_or(FrameworkName::Python, |(_, name)| name)
 }
 
 /// OpenPAI took longer and odder names than we do. The name as it can stand here, and whether it had to be changed.
