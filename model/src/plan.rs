@@ -126,7 +126,7 @@ impl Default for HouseRules {
             memory_bytes_per_cpu: GIB,
             shared_memory_bytes_default: 64 * MIB,
             stop_grace_ms_default: 30_000,
-            retries_max: 100,
+            retries_max: 100_000,
             ports_max: 64,
             grid_versions_max: 1000,
             runs_images: false,

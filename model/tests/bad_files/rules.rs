@@ -47,7 +47,7 @@ fn values_that_break_a_rule() {
             ],
         ),
         (job(&format!("tags: [{}]", vec!["t"; 33].join(", "))), &["line 2, column 7: tags: has 33 tags; the most is 32 (remove some)"]),
-        (job("retries: 101"), &["line 2, column 10: retries: is 101; the most is 100 (write a number from 0 to 100)"]),
+        (job("retries: 100001"), &["line 2, column 10: retries: is 100001; the most is 100000 (write a number from 0 to 100000)"]),
         (job("max_duration: soon"), &["line 2, column 15: max_duration: `soon` is not a time (write 90s, 15m, 12h or 7d)"]),
         (job("max_duration: 0s"), &["line 2, column 15: max_duration: `0s` is no time at all (write 90s, 15m, 12h or 7d)"]),
         (
