@@ -95,7 +95,7 @@ impl Framework {
     }
 }
 
-/// Taken where no version is named, so that the same job file gives the same environment next year.
+/// Taken where no version is named, so that the same job file gives the same framework next year.
 /// Known to work with Python 3.11.
 const TENSORFLOW: &str = "2.21";
 const KERAS: &str = "3.15";

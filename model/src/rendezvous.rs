@@ -65,11 +65,12 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// The same, with a mask over every one of these values.
+    /// The same, with a mask over every one of these values; the longest first, as one may be a part of another.
     pub fn without<'s>(mut self, secrets: impl Iterator<Item = &'s String>) -> Self {
-        const MASK: &str = "******";
-        for secret in secrets.filter(|secret| !secret.is_empty()) {
-            self.env.values_mut().for_each(|value| *value = value.replace(secret, MASK));
+        let mut secrets: Vec<&String> = secrets.filter(|secret| !secret.is_empty()).collect();
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        for secret in secrets {
+            self.env.values_mut().for_each(|value| *value = value.replace(secret.as_str(), crate::spec::MASK));
         }
         self
     }
@@ -160,11 +161,6 @@ fn for_everyone(convention: Convention, circle: &Circle<'_>) -> Variables {
 /// What one task of a gang is told. Who asks for many of them keeps a [`Rendezvous`].
 pub fn environment(gang: Gang<'_>, task: &TaskName) -> Option<Peers> {
     Rendezvous::new(gang).of(task)
-}
-
-/// The tasks that run ranks, one to a line, by their names. `None` while someone has no place.
-pub fn hostfile(gang: Gang<'_>) -> Option<String> {
-    mpi::hostfile_of(&Circle::new(gang, Unplaced::LeftOut))
 }
 
 /// A label as the tail of a variable's name: `http-api` → `HTTP_API`.

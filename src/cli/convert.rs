@@ -1,6 +1,11 @@
 //! `trainmaster convert FILE`: any job file as one of our own. It asks no server.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs::OpenOptions,
+    io::Write,
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
 
 use model::spec::{JobSpec, to_yaml};
 
@@ -33,7 +38,7 @@ pub fn convert(context: &Context, args: &ConvertArgs) -> Result<Exit, Failure> {
     tell(&file.name, &report, args.report, context.json)?;
     if let Some(path) = &args.output {
         let cannot = |error: std::io::Error| Failure::usage(format!("{} cannot be written: {error}", path.display()));
-        std::fs::write(path, written(&spec, path)?).map_err(cannot)?;
+        write(path, &written(&spec, path)?, !spec.secrets.is_empty()).map_err(cannot)?;
     }
     if context.json {
         output::json(&serde_json::json!({ "dialect": report.dialect, "report": report.notes, "spec": spec }))?;
@@ -49,4 +54,10 @@ fn written(spec: &JobSpec, path: &Path) -> Result<String, Failure> {
     }
     let text = serde_json::to_string_pretty(spec).map_err(|error| Failure::usage(error.to_string()))?;
     Ok(text + "\n")
+}
+/// A file with secrets in it is for its owner alone.
+fn write(path: &Path, text: &str, has_secrets: bool) -> std::io::Result<()> {
+    let mode = if has_secrets { 0o600 } else { 0o666 };
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(path)?;
+    file.write_all(text.as_bytes())
 }

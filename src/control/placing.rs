@@ -48,8 +48,29 @@ struct Scene {
     held: Vec<Held>,
 }
 
+/// How often a turn begins anew because a job that had room lacked something else.
+const REFUSALS_MAX: usize = 10;
+
 pub async fn turn(control: &Control, look: Look) -> anyhow::Result<()> {
-    let scene = control.store.read(move |sql| read_scene(sql, look)).await?;
+    let mut refused: BTreeMap<JobId, String> = BTreeMap::new();
+    while refused.len() < REFUSALS_MAX {
+        let known = refused.len();
+        pass(control, look, &mut refused).await?;
+        if refused.len() == known {
+            break;
+        }
+    }
+    if !refused.is_empty() {
+        store_reasons(control, refused.into_iter().collect()).await?;
+    }
+    Ok(())
+}
+
+/// Places what it can. A job that has room and lacks something that only shows when it is reached for is written
+/// down as refused; the next pass gives its room to others.
+async fn pass(control: &Control, look: Look, refused: &mut BTreeMap<JobId, String>) -> anyhow::Result<()> {
+    let mut scene = control.store.read(move |sql| read_scene(sql, look)).await?;
+    scene.queue.retain(|waiting| !refused.contains_key(&waiting.job));
     if look == Look::Near && (scene.queue.is_empty() || !anything_is_free(control, &scene.live)) {
         return Ok(());
     }
@@ -63,7 +84,10 @@ pub async fn turn(control: &Control, look: Look) -> anyhow::Result<()> {
             What::Wait(reason) => (Vec::new(), Some(reason)),
         };
         let why_not = if assignments.is_empty() { None } else { start(control, decision.job, assignments, &mut taken).await? };
-        reasons.extend(why_not.or(waits).map(|reason| (decision.job, reason)));
+        match why_not {
+            Some(reason) => _ = refused.insert(decision.job, reason),
+            None => reasons.extend(waits.map(|reason| (decision.job, reason))),
+        }
     }
     if look == Look::Far {
         store_reasons(control, reasons).await?;
@@ -111,17 +135,17 @@ pub fn held(sql: &Sql<'_>, live: &[Run]) -> Result<Vec<Held>, StoreError> {
 /// Devices and ports that are given out on each node.
 struct Taken {
     devices: BTreeMap<(NodeName, String), BTreeSet<u32>>,
-    ports: Vec<u16>,
+    ports: BTreeMap<NodeName, Vec<u16>>,
 }
 
 impl Taken {
     fn new(live: &[Run]) -> Self {
-        let mut taken = Self { devices: BTreeMap::new(), ports: Vec::new() };
+        let mut taken = Self { devices: BTreeMap::new(), ports: BTreeMap::new() };
         for run in live {
             for (kind, indices) in &run.devices {
                 taken.devices.entry((run.node.clone(), kind.clone())).or_default().extend(indices);
             }
-            taken.ports.extend(run.ports.values().flatten());
+            taken.ports.entry(run.node.clone()).or_default().extend(run.ports.values().flatten());
         }
         taken
     }
@@ -156,6 +180,10 @@ async fn start(control: &Control, id: JobId, assignments: Vec<Assignment>, taken
     };
     let Some((job, numbered)) = control.store.read(read).await? else { return Ok(None) };
     let Ok(to) = next(job.state, JobEvent::Placed) else { return Ok(None) };
+    // It may have failed, and have to pause, since it was looked at.
+    if job.pause_left_ms(now_ms()).is_some() {
+        return Ok(None);
+    }
     // A gang is placed once; a decision from an old read may ask for it again.
     if job.plan.gang && job.state != JobState::Queued {
         return Ok(None);
@@ -186,17 +214,13 @@ async fn new_run(control: &Control, (job, attempt): (&Job, u32), assignment: Ass
     let devices = taken.give_devices(control, &assignment).ok_or_else(|| format!("waits for devices on {node_name}"))?;
     let task = TaskName { role: assignment.role, index: assignment.index };
     let mut ports = BTreeMap::new();
-    for (label, wanted) in rendezvous::ports(&job.plan, &task) {
-        let free = control.engine.free_ports(node_name, wanted, &taken.ports).await;
+    let launcher = has_launcher(&job.plan).then(|| (LAUNCH_LABEL.to_owned(), PortPlan { count: 1, from: None }));
+    for (label, wanted) in rendezvous::ports(&job.plan, &task).into_iter().chain(launcher) {
+        let given = taken.ports.entry(node_name.clone()).or_default();
+        let free = control.engine.free_ports(node_name, wanted, given).await;
         let free = free.map_err(|error| format!("waits for ports on {node_name}: {error}"))?;
-        taken.ports.extend(&free);
+        given.extend(&free);
         ports.insert(label, free);
-    }
-    if has_launcher(&job.plan) {
-        let free = control.engine.free_ports(node_name, PortPlan { count: 1, from: None }, &taken.ports).await;
-        let free = free.map_err(|error| format!("waits for ports on {node_name}: {error}"))?;
-        taken.ports.extend(&free);
-        ports.insert(LAUNCH_LABEL.to_owned(), free);
     }
     let nodes = control.board.nodes();
     let node = nodes.iter().find(|node| node.name == *node_name).ok_or_else(|| format!("{node_name} is gone"))?;

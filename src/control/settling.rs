@@ -106,8 +106,7 @@ fn attempt_of(sql: &Sql<'_>, job: &Job) -> Result<Option<Vec<Run>>, StoreError> 
         let gang = runs::of_attempt(sql, job.id, job.attempt)?;
         return Ok((gang.len() >= job.plan.task_count() as usize).then_some(gang));
     }
-    let all = runs::whole(sql, job.id)?;
-    Ok(all.map(|all| all.into_iter().filter(|run| run.job_attempt == job.attempt).collect()))
+    runs::whole(sql, job.id, job.attempt)
 }
 
 fn judged(job: &Job, attempt: &[Run]) -> Option<Judgement> {

@@ -162,8 +162,10 @@ pub fn remark(sql: &Sql<'_>, seen: (JobId, JobState, u32), reason: &str) -> Resu
 /// Says what keeps a job from running while one of its runs is being prepared.
 pub fn set_starting_reason(sql: &Sql<'_>, run: &RunKey, reason: &str) -> Result<Written, StoreError> {
     let changed = sql.execute(
-        "UPDATE job SET reason = $3 WHERE id = $1 AND state = 'starting' AND attempt = $2",
-        &[run.job.into(), run.attempt.into(), reason.into()],
+        "UPDATE job SET reason = $5 WHERE id = $1 AND state IN ('starting', 'running') AND EXISTS
+           (SELECT 1 FROM run WHERE run.job = $1 AND run.attempt = $2 AND run.role = $3 AND run.task_index = $4
+                                AND run.job_attempt = job.attempt AND run.state = 'starting')",
+        &[run.job.into(), run.attempt.into(), run.task.role.as_str().into(), run.task.index.into(), reason.into()],
     )?;
     Ok(Written::from_rows(changed))
 }

@@ -100,10 +100,11 @@ pub fn of_job(sql: &Sql<'_>, job: JobId) -> Result<Vec<Run>, StoreError> {
     sql.query_sound(Kind::Run, &question, &[job.into()], read)
 }
 
-/// Every run of a job, if each of them can be read. Where one cannot, nobody can say which tasks still wait.
-pub fn whole(sql: &Sql<'_>, job: JobId) -> Result<Option<Vec<Run>>, StoreError> {
-    let count: Option<u64> = sql.first("SELECT COUNT(*) AS count FROM run WHERE job = $1", &[job.into()], |row| row.number("count"))?;
-    let runs = of_job(sql, job)?;
+/// Every run of an attempt of a job, if each of them can be read. Where one cannot, nobody can say which tasks still wait.
+pub fn whole(sql: &Sql<'_>, job: JobId, attempt: u32) -> Result<Option<Vec<Run>>, StoreError> {
+    let question = "SELECT COUNT(*) AS count FROM run WHERE job = $1 AND job_attempt = $2";
+    let count: Option<u64> = sql.first(question, &[job.into(), attempt.into()], |row| row.number("count"))?;
+    let runs = of_attempt(sql, job, attempt)?;
     Ok((count == Some(runs.len() as u64)).then_some(runs))
 }
 

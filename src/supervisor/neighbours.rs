@@ -14,8 +14,9 @@ use model::order::{GangOrder, RunOrder};
 use super::{
     mounts::{bind, make_read_only},
     reach::book::{Book, KEY_FILE},
+    sandbox::{open_dir, open_file},
 };
-use crate::rundir::{RunDir, private_dir};
+use crate::rundir::RunDir;
 
 /// Where the child finds it in its sandbox.
 pub const ROOM: &str = "/.trainmaster";
@@ -44,12 +45,12 @@ impl Neighbours {
     /// Puts everything into the run's directory.
     pub fn furnish(&self, dir: &RunDir) -> io::Result<()> {
         let room = dir.gang();
-        private_dir(&room)?;
-        fs::write(room.join("hosts"), &self.hosts)?;
+        open_dir(&room)?;
+        open_file(&room.join("hosts"), &self.hosts)?;
         let Some((book, key)) = &self.reach else { return Ok(()) };
         book.write(&room)?;
         fs::write(room.join(KEY_FILE), key)?;
-        private_dir(&room.join("bin"))?;
+        open_dir(&room.join("bin"))?;
         // Only a place to lay the program over; without a sandbox it is a link to it.
         fs::write(room.join(PROGRAM), "")?;
         symlink("trainmaster", room.join(SSH))

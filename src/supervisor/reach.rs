@@ -134,7 +134,10 @@ impl House {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (tell, ended) = oneshot::channel();
         self.waiting().insert(id, tell);
-        self.ask(Ask::Begin { id }, &fds.map(std::os::fd::AsRawFd::as_raw_fd))?;
+        if let Err(error) = self.ask(Ask::Begin { id }, &fds.map(std::os::fd::AsRawFd::as_raw_fd)) {
+            self.waiting().remove(&id);
+            return Err(error);
+        }
         Ok(Asked { id, ended })
     }
 

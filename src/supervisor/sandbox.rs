@@ -223,13 +223,24 @@ pub fn furnish(rooms: &Rooms) -> io::Result<()> {
         private_dir(&dir.code_work())?;
     }
     if !rooms.files.is_empty() {
-        private_dir(&dir.peers())?;
-        rooms.files.iter().try_for_each(|(name, text)| fs::write(dir.peers().join(name), text))?;
+        open_dir(&dir.peers())?;
+        rooms.files.iter().try_for_each(|(name, text)| open_file(&dir.peers().join(name), text))?;
     }
     if let Some(gang) = &rooms.gang {
         gang.furnish(dir)?;
     }
     fs::set_permissions(dir.tmp(), fs::Permissions::from_mode(0o1777))
+}
+
+/// For whoever the child becomes: it may give up its rights. The run's directory above stays closed to everyone else.
+pub fn open_dir(path: &Path) -> io::Result<()> {
+    private_dir(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+}
+
+pub fn open_file(path: &Path, text: &str) -> io::Result<()> {
+    fs::write(path, text)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o644))
 }
 
 /// A path for the kernel.

@@ -28,6 +28,7 @@ mod mpi;
 mod openpai;
 mod place;
 mod poison;
+mod ports;
 mod reach;
 mod relay;
 mod rendezvous;

@@ -47,7 +47,8 @@ impl<'a> Uv<'a> {
             let mut pip = Command::new(making.place.join("bin/pip"));
             pip.args(["install", "--disable-pip-version-check", "--quiet", &format!("uv=={VERSION}")]);
             if let Some(index) = settings.variables.get("UV_DEFAULT_INDEX").or_else(|| settings.variables.get("UV_INDEX_URL")) {
-                pip.args(["--index-url", index]);
+                // Not as an argument: it may hold a password, and arguments are for everyone to see.
+                pip.env("PIP_INDEX_URL", index);
             }
             tool.run(&mut pip)
         };

@@ -1,0 +1,55 @@
+//! Ports that must be certain ones.
+
+use serde_json::Value;
+
+use crate::house::{House, until};
+
+fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
+fn a_job_whose_port_cannot_be_had_says_so_and_leaves_its_room_to_others() {
+    let house = House::with_args(&["--nodes", "1", "--node-cpus", "2", "--node-memory", "2GiB"]);
+    let port = free_port();
+    let greedy = house.submit(&format!(
+        "{{name: greedy, conventions: [], roles: {{w: {{tasks: 2, ports: {{http: {{from: {port}}}}}, command: 'true'}}}}}}"
+    ));
+    let behind = house.submit("{name: behind, roles: {main: {cpus: 2, command: 'true'}}}");
+    house.wait_for(&behind, "succeeded");
+    until("it says why it waits", || {
+        house.show(&greedy)["reason"]
+            .as_str()
+            .unwrap()
+            .contains(&format!("port {port} is not free on 127.0.0.1, and only that one will do"))
+    });
+    assert_eq!(house.state(&greedy), "queued");
+}
+
+#[test]
+fn every_node_has_every_port() {
+    let house = House::with_args(&["--nodes", "2", "--node-cpus", "1", "--node-memory", "1GiB"]);
+    let port = free_port();
+    let job = house.submit(&format!(
+        "{{name: same, roles: {{w: {{tasks: 2, memory: 512MiB, ports: {{http: {{from: {port}}}}}, command: 'echo $TRAINMASTER_PORTS_HTTP'}}}}}}"
+    ));
+    let shown = house.wait_for(&job, "succeeded");
+    let mut nodes: Vec<&Value> = shown["runs"].as_array().unwrap().iter().map(|run| &run["node"]).collect();
+    nodes.sort_by_key(|node| node.to_string());
+    assert_eq!(nodes, ["node-1", "node-2"]);
+    assert_eq!(house.log(&job, "w-0") + &house.log(&job, "w-1"), format!("{port}\n{port}\n"));
+}
+
+#[test]
+fn a_task_that_gives_up_its_rights_still_knows_its_peers() {
+    let house = House::with_args(&["--nodes", "1", "--node-cpus", "2", "--node-memory", "2GiB"]);
+    let look = "getent hosts w-1 && head -n 1 /peers/hostfile";
+    let line = format!("if [ $(id -u) = 0 ]; then exec setpriv --reuid 65534 --regid 65534 --clear-groups sh -c '{look}'; else {look}; fi");
+    let job = house.submit(
+        &serde_json::json!({ "name": "dropped", "roles": { "w": { "tasks": 2, "cpus": 0.5, "memory": "256MiB", "command": line } } })
+            .to_string(),
+    );
+    house.wait_for(&job, "succeeded");
+    let log = house.log(&job, "w-0");
+    assert!(log.starts_with("127.0.0.1") && log.contains("w-1") && log.contains("w-0 slots="), "{log}");
+}
