@@ -151,14 +151,9 @@ fn recognise(text: &str) -> Result<Option<Recognised>, Vec<Problem>> {
     }
     // One whose aliases are too much was read by nobody; the strict reader would speak of our own format.
     let theirs = located::parse(text).root.is_some_and(|root| DIALECTS.iter().any(|dialect| (dialect.recognises)(&root)));
-    if theirs {
-        return Err(loose_json::parse(text).problems);
-    }
-    // Our own files have no comments with `//`; about those the strict reader would tell the wrong thing.
-    match loose_json::parse(text) {
-        Parsed { root: None, problems } if !problems.is_empty() && loose_json::has_comments(text) => Err(problems),
-        Parsed { .. } => Ok(None),
-    }
+    // Our own files have no comments with `//`; about those it would tell the wrong thing.
+    let Parsed { root, problems } = loose_json::parse(text);
+    if !problems.is_empty() && (theirs || (root.is_none() && loose_json::has_comments(text))) { Err(problems) } else { Ok(None) }
 }
 
 #[cfg(test)]
@@ -167,9 +162,17 @@ mod tests {
 
     #[test]
     fn every_refusal_has_a_reason() {
-        for text in
-            ["", "\u{feff}", "\u{feff}# nothing else", "# nothing else", "// nothing else", "{ // never closed", "{\"jobName\": 1 /*"]
-        {
+        for text in [
+            "",
+            "\u{feff}",
+            "\u{feff}# nothing else",
+            "# nothing else",
+            "// nothing else",
+            "{ // never closed",
+            "{\"jobName\": 1 /*",
+            "\u{feff}{\r\n  \"jobName\": \"bom\", // fir0askRol: \"x\", \"image\"\r\n}\r\n",
+            "worker: {number: 4, gpuCoun 0}\nps: {nt: s0p}\n: {number: 0}\n",
+        ] {
             let refused = translate(text, &Given::default(), &HouseRules::default());
             assert!(refused.is_err_and(|problems| !problems.is_empty()), "{text:?}");
         }
