@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     framework::Framework,
     ids::{JobName, RoleName},
-    resources::{GIB, MIB, Resources},
+    resources::{GIB, MIB, Resources, port_kind},
     spec::{self, Convention, JobSpec, Param, Problem},
 };
 
@@ -158,6 +158,18 @@ pub fn from_text(text: &str, house: &HouseRules) -> Result<(JobSpec, Plan), Vec<
 fn follows(problem: &Problem, left_out: &BTreeSet<String>) -> bool {
     let counted = |path: &str| path.strip_suffix(".completion").is_some_and(|role| left_out.contains(&format!("{role}.tasks")));
     spec::outward(&problem.path).any(|path| left_out.contains(path) || counted(path))
+}
+
+impl RolePlan {
+    /// What each task needs of its node: its resources, and the ports that must be certain ones.
+    pub fn needs(&self) -> Resources {
+        let mut needs = self.resources.clone();
+        for plan in self.ports.values() {
+            let certain = plan.from.into_iter().flat_map(|from| (from..=u16::MAX).take(plan.count as usize));
+            needs.accelerators.extend(certain.map(|port| (port_kind(port), 1)));
+        }
+        needs
+    }
 }
 
 impl Plan {

@@ -67,6 +67,18 @@ impl Resources {
     }
 }
 
+/// A port that must be that one is something a node has once, so it is counted like a device. No type of device has a
+/// name with a space in it.
+const PORT: &str = "port ";
+
+pub fn port_kind(port: u16) -> String {
+    format!("{PORT}{port}")
+}
+
+pub fn is_port(kind: &str) -> bool {
+    kind.starts_with(PORT)
+}
+
 impl fmt::Display for Resources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} CPU, {}", Cpus(self.cpus_milli), Bytes(self.memory_bytes))?;

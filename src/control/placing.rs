@@ -9,6 +9,7 @@ use model::{
     job::{JobEvent, JobState, next},
     plan::PortPlan,
     rendezvous,
+    resources::is_port,
     schedule::{Assignment, Held, Waiting, What, place},
 };
 
@@ -155,7 +156,7 @@ impl Taken {
         let nodes = control.board.nodes();
         let node = nodes.iter().find(|node| node.name == assignment.node)?;
         let mut given = BTreeMap::new();
-        for (kind, count) in &assignment.amount.accelerators {
+        for (kind, count) in assignment.amount.accelerators.iter().filter(|(kind, _)| !is_port(kind)) {
             let used = self.devices.entry((node.name.clone(), kind.clone())).or_default();
             let free = node.devices.get(kind)?.iter().copied().filter(|index| !used.contains(index));
             let chosen: Vec<u32> = free.take(*count as usize).collect();

@@ -63,7 +63,7 @@ fn rest(job: &Job, tally: &Tally, now_ms: u64) -> Option<Waiting> {
     if waiting.is_empty() {
         return None;
     }
-    let demand = |role: &model::plan::RolePlan| Demand { role: role.name.clone(), tasks: role.tasks, each: role.resources.clone() };
+    let demand = |role: &model::plan::RolePlan| Demand { role: role.name.clone(), tasks: role.tasks, each: role.needs() };
     loose.indices = job.plan.roles.iter().map(|role| waiting.remove(&role.name).unwrap_or_default()).collect();
     Some(Waiting {
         job: job.id,

@@ -11,10 +11,9 @@ fn free_port() -> u16 {
 #[test]
 fn a_job_whose_port_cannot_be_had_says_so_and_leaves_its_room_to_others() {
     let house = House::with_args(&["--nodes", "1", "--node-cpus", "2", "--node-memory", "2GiB"]);
-    let port = free_port();
-    let greedy = house.submit(&format!(
-        "{{name: greedy, conventions: [], roles: {{w: {{tasks: 2, ports: {{http: {{from: {port}}}}}, command: 'true'}}}}}}"
-    ));
+    let stranger = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = stranger.local_addr().unwrap().port();
+    let greedy = house.submit(&format!("{{name: greedy, roles: {{w: {{cpus: 2, ports: {{http: {{from: {port}}}}}, command: 'true'}}}}}}"));
     let behind = house.submit("{name: behind, roles: {main: {cpus: 2, command: 'true'}}}");
     house.wait_for(&behind, "succeeded");
     until("it says why it waits", || {
@@ -24,11 +23,13 @@ fn a_job_whose_port_cannot_be_had_says_so_and_leaves_its_room_to_others() {
             .contains(&format!("port {port} is not free on 127.0.0.1, and only that one will do"))
     });
     assert_eq!(house.state(&greedy), "queued");
+    drop(stranger);
+    house.wait_for(&greedy, "succeeded");
 }
 
 #[test]
 fn every_node_has_every_port() {
-    let house = House::with_args(&["--nodes", "2", "--node-cpus", "1", "--node-memory", "1GiB"]);
+    let house = House::with_args(&["--nodes", "2", "--node-cpus", "4", "--node-memory", "4GiB"]);
     let port = free_port();
     let job = house.submit(&format!(
         "{{name: same, roles: {{w: {{tasks: 2, memory: 512MiB, ports: {{http: {{from: {port}}}}}, command: 'echo $TRAINMASTER_PORTS_HTTP'}}}}}}"

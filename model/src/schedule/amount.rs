@@ -1,7 +1,7 @@
 //! Resources as short rows of numbers. Placing compares and subtracts them thousands of times a
 //! turn, so the names of accelerator types become positions once, at the door.
 
-use crate::resources::{ANY_ACCELERATOR, Resources};
+use crate::resources::{ANY_ACCELERATOR, Resources, is_port};
 
 /// CPU thousandths, bytes of memory, then how many devices of each of [`Kinds`].
 pub(super) type Row = [u64];
@@ -10,7 +10,7 @@ pub(super) const CPUS: usize = 0;
 pub(super) const MEMORY: usize = 1;
 pub(super) const FIRST_DEVICE: usize = 2;
 
-/// Every accelerator type that is spoken of, in order of name.
+/// Every accelerator type that is spoken of, in order of name, and then every port.
 pub(super) struct Kinds(Vec<String>);
 
 /// What one task needs: named amounts, and `any` more devices of one single type.
@@ -18,13 +18,16 @@ pub(super) struct Kinds(Vec<String>);
 pub(super) struct Need {
     pub named: Vec<u64>,
     pub any: u64,
+    /// Behind the last device, where ports begin.
+    devices_end: usize,
 }
 
 impl Kinds {
     pub fn of<'a>(all: impl Iterator<Item = &'a Resources>) -> Self {
         let mut kinds: Vec<String> = Vec::new();
         for name in all.flat_map(|resources| resources.accelerators.keys()).filter(|name| *name != ANY_ACCELERATOR) {
-            if let Err(at) = kinds.binary_search(name) {
+            let order = |it: &str| (is_port(it), it.to_owned());
+            if let Err(at) = kinds.binary_search_by_key(&order(name), |it| order(it)) {
                 kinds.insert(at, name.clone());
             }
         }
@@ -44,8 +47,19 @@ impl Kinds {
         [resources.cpus_milli, resources.memory_bytes].into_iter().chain(devices).collect()
     }
 
+    /// What a node has: every port once.
+    pub fn capacity(&self, resources: &Resources) -> Vec<u64> {
+        let mut row = self.row(resources);
+        row[self.devices_end()..].fill(1);
+        row
+    }
+
     pub fn need(&self, resources: &Resources) -> Need {
-        Need { named: self.row(resources), any: resources.count(ANY_ACCELERATOR).into() }
+        Need { named: self.row(resources), any: resources.count(ANY_ACCELERATOR).into(), devices_end: self.devices_end() }
+    }
+
+    fn devices_end(&self) -> usize {
+        FIRST_DEVICE + self.0.iter().take_while(|kind| !is_port(kind)).count()
     }
 
     pub fn resources(&self, row: &Row) -> Resources {
@@ -99,7 +113,7 @@ impl Need {
         if !holds(free, &self.named) {
             return None;
         }
-        let mut devices = FIRST_DEVICE..free.len();
+        let mut devices = FIRST_DEVICE..self.devices_end;
         if self.any == 0 { Some(CPUS) } else { devices.find(|at| free[*at] - self.named[*at] >= self.any) }
     }
 
@@ -124,7 +138,7 @@ impl Need {
     /// The most of each resource that at most `most` such tasks could use of `free`, each counted by itself.
     pub fn most_used(&self, free: &Row, most: u32) -> Vec<u64> {
         let mut each = self.named.clone();
-        each[FIRST_DEVICE..].iter_mut().for_each(|devices| *devices += self.any);
+        each[FIRST_DEVICE..self.devices_end].iter_mut().for_each(|devices| *devices += self.any);
         times(&each, self.count(free, most))
     }
 }

@@ -279,3 +279,37 @@ fn a_role_that_does_not_fit_keeps_no_other_role_of_the_job_from_starting() {
     mixed@1 waits: 2 of 3 tasks run; the next needs 1 × (64 CPU, 1GiB) for big, which can never fit: no node holds one big task even when empty; n1 has 4 CPU, 4GiB
     ");
 }
+
+#[test]
+fn a_port_that_must_be_that_one_is_there_once_on_every_node_and_is_nobodys_device() {
+    let each = |kinds: &[(&str, u32)]| Resources {
+        cpus_milli: 1000,
+        memory_bytes: GIB,
+        accelerators: kinds.iter().map(|(kind, count)| (kind.to_string(), *count)).collect(),
+    };
+    let waiting = |number, label: &str, tasks, each| Waiting {
+        job: JobId::new(number, &[0; 10]),
+        label: label.into(),
+        priority: 0,
+        max_duration_ms: None,
+        gang: vec![Demand { role: "w".parse().unwrap(), tasks, each }],
+        loose: None,
+    };
+    let node = |name: &str| Node {
+        name: name.parse().unwrap(),
+        capacity: Resources { cpus_milli: 8000, memory_bytes: 8 * GIB, ..each(&[]) },
+        open: true,
+    };
+    let port = || each(&[("port 8000", 1)]);
+    let queue = [waiting(1, "two@1", 2, port()), waiting(2, "three@1", 3, port()), waiting(3, "gpu@1", 1, each(&[("any", 1)]))];
+    let decisions = place(&queue, &[node("n1"), node("n2")], &[], 0);
+    let told: Vec<String> = decisions
+        .iter()
+        .map(|it| match &it.what {
+            What::Start(all) | What::Part(all, _) => all.iter().map(|it| it.node.to_string()).collect::<Vec<_>>().join(" "),
+            What::Wait(reason) => reason.split(';').next().unwrap().to_owned(),
+        })
+        .collect();
+    assert_eq!(told[0], "n1 n2");
+    assert!(told[1].contains("can never fit") && told[2].contains("can never fit"), "{told:?}");
+}

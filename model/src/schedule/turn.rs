@@ -50,7 +50,7 @@ impl<'a> Turn<'a> {
         let kinds = Kinds::of(demands.chain(nodes.iter().map(|node| &node.capacity)).chain(held.iter().map(|held| &held.amount)));
         let mut nodes: Vec<&Node> = nodes.iter().collect();
         nodes.sort_by(|one, other| one.name.cmp(&other.name));
-        let row_of = |node: &&Node| (kinds.row(&node.capacity), true);
+        let row_of = |node: &&Node| (kinds.capacity(&node.capacity), true);
         let capacity = Room::new(kinds.width(), nodes.iter().map(row_of));
         let gangs = queue.iter().map(|waiting| gang(waiting, &kinds)).collect();
         let (stays, holders) = stays(held, &nodes, &kinds);

@@ -124,7 +124,7 @@ fn searchable(plan: &Plan) -> String {
 }
 
 fn demand(role: &RolePlan) -> Demand {
-    Demand { role: role.name.clone(), tasks: role.tasks, each: role.resources.clone() }
+    Demand { role: role.name.clone(), tasks: role.tasks, each: role.needs() }
 }
 
 /// What all tasks need together, for people to read; no number of tasks makes it wrap around.
