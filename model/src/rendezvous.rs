@@ -47,7 +47,9 @@ pub struct Gang<'a> {
     pub job: JobId,
     pub name: &'a JobName,
     pub version: u32,
+    /// The attempt of the task; in a gang, that of the job.
     pub attempt: u32,
+    pub job_attempt: u32,
     pub plan: &'a Plan,
     /// In any order. Without `gang` some tasks may have none yet.
     pub places: &'a [Place],

@@ -54,7 +54,7 @@ fn places(plan: &Plan, nodes: usize) -> Vec<Place> {
 }
 
 fn gang<'a>(plan: &'a Plan, places: &'a [Place]) -> Gang<'a> {
-    Gang { owner: "ann", job: JobId::new(1, &[0; 10]), name: &plan.name, version: 1, attempt: 1, plan, places }
+    Gang { owner: "ann", job: JobId::new(1, &[0; 10]), name: &plan.name, version: 1, attempt: 1, job_attempt: 1, plan, places }
 }
 
 fn all_told(plan: &Plan, places: &[Place]) -> Vec<Peers> {

@@ -210,11 +210,12 @@ pub fn order(job: &Job, gang: &[Run], run: &Run) -> Option<RunOrder> {
 
 fn order_in(job: &Job, rendezvous: &Rendezvous<'_>, run: &Run) -> Option<RunOrder> {
     let role = job.plan.role(&run.run.task.role)?;
-    let peers = rendezvous.of(&run.run.task)?;
+    let mut peers = rendezvous.of(&run.run.task)?;
+    let command = with_secrets(job, &role.command, &mut peers);
     Some(RunOrder {
         run: run.run.clone(),
         node: run.node.clone(),
-        command: role.command.iter().map(|word| template::with_secrets(word, |name| job.plan.secrets.get(name).cloned())).collect(),
+        command,
         env: peers.env,
         paths: peers.paths,
         files: peers.files,
@@ -235,6 +236,23 @@ fn order_in(job: &Job, rendezvous: &Rendezvous<'_>, run: &Run) -> Option<RunOrde
     })
 }
 
+/// The command with its secrets put in. A line for a shell that has some goes into a file of the run, which only the
+/// task sees: the arguments of a process are for everyone on the machine to read.
+fn with_secrets(job: &Job, command: &[String], peers: &mut Peers) -> Vec<String> {
+    const SCRIPT: &str = "script";
+    const SCRIPT_VARIABLE: &str = "TRAINMASTER_SCRIPT";
+    let fill = |word: &String| template::with_secrets(word, |name| job.plan.secrets.get(name).cloned());
+    let is_secret = |word: &String| template::tags(word).iter().any(|tag| matches!(tag, template::Tag::Secret(_)));
+    match command {
+        [shell, flag, line] if flag == "-c" && is_secret(line) => {
+            peers.files.insert(SCRIPT.into(), fill(line));
+            peers.paths.insert(SCRIPT_VARIABLE.into(), format!("{}/{SCRIPT}", model::rendezvous::DIRECTORY));
+            vec![fill(shell), flag.clone(), format!(". \"${SCRIPT_VARIABLE}\"")]
+        }
+        words => words.iter().map(fill).collect(),
+    }
+}
+
 /// What one task is told of its peers; words stand for what has no place yet. Secrets are masked.
 pub fn environment(job: &Job, gang: &[Run], task: &TaskName) -> Option<Peers> {
     let places = places(gang);
@@ -243,7 +261,16 @@ pub fn environment(job: &Job, gang: &[Run], task: &TaskName) -> Option<Peers> {
 }
 
 fn gang_of<'a>(job: &'a Job, attempt: u32, places: &'a [Place]) -> Gang<'a> {
-    Gang { owner: &job.owner, job: job.id, name: &job.name, version: job.version, attempt, plan: &job.plan, places }
+    Gang {
+        owner: &job.owner,
+        job: job.id,
+        name: &job.name,
+        version: job.version,
+        attempt,
+        job_attempt: job.attempt,
+        plan: &job.plan,
+        places,
+    }
 }
 
 fn places(gang: &[Run]) -> Vec<Place> {

@@ -248,3 +248,24 @@ fn a_secret_reaches_its_task_and_nobody_else() {
     house.call(Call::post("/api/v1/jobs?from=login@1", hidden)).unwrap();
     assert_eq!(house.wait_until_over("login@3")["state"], "succeeded");
 }
+
+#[test]
+fn secrets_are_in_nobodys_arguments() {
+    let house = House::new();
+    let file = "{name: quiet, secrets: {key: s3cretARG}, roles: {main: {command: 'key={{ secrets.key }}; echo $0 ${key#s3}; sleep 600'}}}";
+    let job = house.submit(file);
+    house.wait_for_output(&job, "main-0", "cretARG");
+    assert_eq!(house.log(&job, "main-0"), "/bin/sh cretARG\n");
+    assert_eq!(crate::house::marked("s3cretARG"), Vec::<i32>::new());
+    house.cli(&["stop", "quiet"]);
+    house.wait_until_over(&job);
+    let problems = refused_text(&house, "{name: a, secrets: {key: x}, roles: {m: {command: 'true', env: {K: '{{ secrets.key }}'}}}}");
+    assert!(problems.contains("only commands are filled in"), "{problems}");
+}
+
+fn refused_text(house: &House, file: &str) -> String {
+    write(house, "refused.yaml", file);
+    let out = house.cli(&["submit", "refused.yaml"]);
+    assert_eq!(out.status.code(), Some(2));
+    text(&out.stderr)
+}

@@ -54,3 +54,14 @@ fn a_task_that_gives_up_its_rights_still_knows_its_peers() {
     let log = house.log(&job, "w-0");
     assert!(log.starts_with("127.0.0.1") && log.contains("w-1") && log.contains("w-0 slots="), "{log}");
 }
+
+#[test]
+fn a_dry_run_shows_the_ports_by_which_peers_find_each_other() {
+    let house = House::new();
+    std::fs::write(house.place().join("p.yaml"), "{name: p, conventions: [tf_config, torch], roles: {w: {tasks: 2, command: 'true'}}}")
+        .unwrap();
+    let out = house.cli(&["--json", "submit", "p.yaml", "--dry-run"]);
+    let answer: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let ports = answer["plan"]["roles"][0]["ports"].as_object().unwrap();
+    assert_eq!(ports.keys().collect::<Vec<_>>(), ["grpc", "torch"], "{answer:#}");
+}

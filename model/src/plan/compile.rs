@@ -248,6 +248,10 @@ fn check_env(c: &mut Compile<'_>, path: &str, env: &BTreeMap<String, String>) {
         let path = join(path, name);
         check_variable(c, &path, name);
         check_word(c, &path, value, name.len() + 1);
+        if !template::tags(value).is_empty() {
+            let hint = format!("write it into the command: `{name}={}; export {name}`", value.trim());
+            c.tell(&path, "has a parameter or secret in it, and only commands are filled in", hint);
+        }
     }
 }
 

@@ -8,6 +8,8 @@ use utoipa::ToSchema;
 
 use super::{Plan, Retries, RolePlan, show::typed};
 use crate::{
+    ids::TaskName,
+    rendezvous,
     spec::{self, Param, RetriesWord},
     template::with_secrets,
 };
@@ -95,7 +97,7 @@ impl From<&Plan> for PlanView {
             code: plan.code.clone(),
             input: plan.input.clone(),
             tasks: plan.task_count(),
-            roles: plan.roles.iter().map(RoleView::from).collect(),
+            roles: plan.roles.iter().map(|role| RoleView::of(plan, role)).collect(),
         }
     }
 }
@@ -108,10 +110,16 @@ fn retries(retries: Retries) -> spec::Retries {
     }
 }
 
-impl From<&RolePlan> for RoleView {
-    fn from(role: &RolePlan) -> Self {
+/// Those of its first task: what the role asks for, and what peers need to find each other.
+fn ports(plan: &Plan, role: &RolePlan) -> BTreeMap<String, PortView> {
+    let first = TaskName { role: role.name.clone(), index: 0 };
+    let view = |(label, plan): (String, super::PortPlan)| (label, PortView { count: plan.count, from: plan.from });
+    rendezvous::ports(plan, &first).into_iter().map(view).collect()
+}
+
+impl RoleView {
+    fn of(plan: &Plan, role: &RolePlan) -> Self {
         let command: Vec<String> = role.command.iter().map(|word| with_secrets(word, |_| None)).collect();
-        let port = |(label, plan): (&String, &super::PortPlan)| (label.clone(), PortView { count: plan.count, from: plan.from });
         Self {
             name: role.name.to_string(),
             tasks: role.tasks,
@@ -122,7 +130,7 @@ impl From<&RolePlan> for RoleView {
             memory_bytes: role.resources.memory_bytes,
             shared_memory_bytes: role.shared_memory_bytes,
             accelerators: role.resources.accelerators.clone(),
-            ports: role.ports.iter().map(port).collect(),
+            ports: ports(plan, role),
             image: role.image.clone(),
             retries: role.task_retries,
             env: role.env.clone(),

@@ -29,7 +29,7 @@ fn places(plan: &Plan) -> Vec<Place> {
 }
 
 fn gang<'a>(plan: &'a Plan, places: &'a [Place]) -> Gang<'a> {
-    Gang { owner: "ann", job: JobId::new(1, &[0; 10]), name: &plan.name, version: 3, attempt: 2, plan, places }
+    Gang { owner: "ann", job: JobId::new(1, &[0; 10]), name: &plan.name, version: 3, attempt: 2, job_attempt: 2, plan, places }
 }
 
 fn told(text: &str, task: &str) -> Peers {

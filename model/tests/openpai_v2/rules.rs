@@ -244,7 +244,16 @@ fn tasks_are_told_of_their_peers_as_openpai_told_them() {
         devices: Default::default(),
     };
     let places = [place("worker", 0, 1), place("worker", 1, 2), place("ps_server", 0, 3)];
-    let gang = Gang { owner: "ann", job: JobId::new(1, &[0; 10]), name: &plan.name, version: 1, attempt: 1, plan: &plan, places: &places };
+    let gang = Gang {
+        owner: "ann",
+        job: JobId::new(1, &[0; 10]),
+        name: &plan.name,
+        version: 1,
+        attempt: 1,
+        job_attempt: 1,
+        plan: &plan,
+        places: &places,
+    };
     let env = Rendezvous::new(gang).of(&"ps_server-0".parse().unwrap()).unwrap().env;
     assert_eq!(env["PAI_JOB_NAME"], "ann~cifar10-distributed_4f1b");
     assert_eq!(env["PAI_RESOURCE_ps_server"], "0,4,8192,0");

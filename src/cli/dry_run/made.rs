@@ -36,7 +36,7 @@ impl Made {
         const NOBODY_YET: &str = "owner";
         let plan = compile(spec, &HouseRules::default()).ok()?;
         let job = JobId::new(0, &[0; 10]);
-        let gang = Gang { owner: NOBODY_YET, job, name: &plan.name, version: 1, attempt: 1, plan: &plan, places: &[] };
+        let gang = Gang { owner: NOBODY_YET, job, name: &plan.name, version: 1, attempt: 1, job_attempt: 1, plan: &plan, places: &[] };
         let rendezvous = Rendezvous::imagined(gang);
         let mut tasks = Vec::new();
         for (role, view) in plan.roles.iter().zip(PlanView::from(&plan).roles) {

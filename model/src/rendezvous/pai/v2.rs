@@ -21,8 +21,8 @@ pub fn for_all(circle: &Circle<'_>) -> Variables {
         ("FC_FRAMEWORK_NAMESPACE", "default".into()),
         ("FC_FRAMEWORK_NAME", gang.job.to_string()),
         ("FC_FRAMEWORK_UID", gang.job.to_string()),
-        ("FC_FRAMEWORK_ATTEMPT_ID", gang.attempt.saturating_sub(1).to_string()),
-        ("FC_FRAMEWORK_ATTEMPT_INSTANCE_UID", format!("{}_{}", gang.attempt.saturating_sub(1), gang.job)),
+        ("FC_FRAMEWORK_ATTEMPT_ID", gang.job_attempt.saturating_sub(1).to_string()),
+        ("FC_FRAMEWORK_ATTEMPT_INSTANCE_UID", format!("{}_{}", gang.job_attempt.saturating_sub(1), gang.job)),
         ("FC_CONFIGMAP_NAME", format!("{}-attempt", gang.job)),
         ("FC_CONFIGMAP_UID", format!("{}-attempt", gang.job)),
     ]));
@@ -39,14 +39,15 @@ pub fn tell(circle: &Circle<'_>, me: &Peer<'_>, peers: &mut Peers) {
     of_myself(me, peers);
     let [role, _] = spellings(me.role);
     let (job, attempt) = (circle.gang.job, circle.gang.attempt.saturating_sub(1));
+    let again = circle.gang.attempt.saturating_sub(circle.gang.job_attempt);
     let task = format!("{job}-{role}-{}", me.index);
     peers.env.extend(variables([
         ("FC_TASKROLE_UID", format!("{job}-{role}")),
         ("FC_TASKROLE_NAME", role),
         ("FC_TASK_INDEX", me.index.to_string()),
         ("FC_TASK_UID", task.clone()),
-        ("FC_TASK_ATTEMPT_ID", "0".into()),
-        ("FC_TASK_ATTEMPT_INSTANCE_UID", format!("0_{task}-{attempt}")),
+        ("FC_TASK_ATTEMPT_ID", again.to_string()),
+        ("FC_TASK_ATTEMPT_INSTANCE_UID", format!("{again}_{task}-{attempt}")),
         ("FC_POD_NAME", task.clone()),
         ("FC_POD_UID", format!("{task}-{attempt}")),
     ]));
