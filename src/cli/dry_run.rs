@@ -113,9 +113,9 @@ mod tests {
         let (_, plan) = model::plan::from_text(text, &HouseRules::default()).unwrap();
         insta::assert_snapshot!(anstream::adapter::strip_str(&plan_text(&PlanView::from(&plan), None)).to_string(), @"
         digits: 3 tasks, priority 0, 2 retries
-        ROLE    TASKS  EACH           PORTS             COMMAND
-        ps      1      1 CPU, 1GiB    grpc×1 from 8000  serve
-        worker  2      0.5 CPU, 1GiB  grpc×1            python3 train.py
+        ROLE    TASKS  EACH           PORTS                 COMMAND
+        ps      1      1 CPU, 1GiB    grpc×1 from 8000      serve
+        worker  2      0.5 CPU, 1GiB  grpc×1 jax×1 torch×1  python3 train.py
         ");
     }
 }
