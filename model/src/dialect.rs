@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    located::{self, Node, Parsed},
+    located::{self, Node, Parsed, Value},
     plan::{HouseRules, Plan, compile},
     spec::{self, JobSpec, Problem, in_order},
 };
@@ -143,6 +143,11 @@ struct Recognised {
 
 /// An error if the file can be nobody's, because it would be JSON but for one slip.
 fn recognise(text: &str) -> Result<Option<Recognised>, Vec<Problem>> {
+    let strict = located::parse(text).root;
+    // Our own files are the most frequent, and nobody else's have `roles`.
+    if strict.as_ref().is_some_and(|root| matches!(&root.value, Value::Map(entries) if entries.iter().any(|it| it.key == "roles"))) {
+        return Ok(None);
+    }
     for dialect in &DIALECTS {
         let Parsed { root, problems } = (dialect.parse)(text);
         if let Some(root) = root.filter(dialect.recognises) {
@@ -150,7 +155,7 @@ fn recognise(text: &str) -> Result<Option<Recognised>, Vec<Problem>> {
         }
     }
     // One whose aliases are too much was read by nobody; the strict reader would speak of our own format.
-    let theirs = located::parse(text).root.is_some_and(|root| DIALECTS.iter().any(|dialect| (dialect.recognises)(&root)));
+    let theirs = strict.is_some_and(|root| DIALECTS.iter().any(|dialect| (dialect.recognises)(&root)));
     // Our own files have no comments with `//`; about those it would tell the wrong thing.
     let Parsed { root, problems } = loose_json::parse(text);
     if !problems.is_empty() && (theirs || (root.is_none() && loose_json::has_comments(text))) { Err(problems) } else { Ok(None) }
