@@ -160,11 +160,6 @@ fn for_everyone(convention: Convention, circle: &Circle<'_>) -> Variables {
     }
 }
 
-/// What one task of a gang is told. Who asks for many of them keeps a [`Rendezvous`].
-pub fn environment(gang: Gang<'_>, task: &TaskName) -> Option<Peers> {
-    Rendezvous::new(gang).of(task)
-}
-
 /// A label as the tail of a variable's name: `http-api` → `HTTP_API`.
 pub(crate) fn variable_name(label: &str) -> String {
     label.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()

@@ -52,9 +52,7 @@ pub enum Stands<'a> {
 
 /// Every task of the plan, in the order of its roles.
 pub fn standings<'a>(plan: &Plan, runs: &'a [RunFacts]) -> Vec<Standing<'a>> {
-    let mut by_task: BTreeMap<&TaskName, Vec<&RunFacts>> = BTreeMap::new();
-    runs.iter().for_each(|run| by_task.entry(&run.task).or_default().push(run));
-    by_task.values_mut().for_each(|runs| runs.sort_by_key(|run| run.attempt));
+    let by_task = by_task(runs);
     let tasks = plan.roles.iter().flat_map(|role| (0..role.tasks).map(move |index| (role, TaskName { role: role.name.clone(), index })));
     tasks
         .map(|(role, task)| {
@@ -63,6 +61,14 @@ pub fn standings<'a>(plan: &Plan, runs: &'a [RunFacts]) -> Vec<Standing<'a>> {
             Standing { task, stands }
         })
         .collect()
+}
+
+/// The runs of each task, the earlier first.
+fn by_task(runs: &[RunFacts]) -> BTreeMap<&TaskName, Vec<&RunFacts>> {
+    let mut by_task: BTreeMap<&TaskName, Vec<&RunFacts>> = BTreeMap::new();
+    runs.iter().for_each(|run| by_task.entry(&run.task).or_default().push(run));
+    by_task.values_mut().for_each(|runs| runs.sort_by_key(|run| run.attempt));
+    by_task
 }
 
 /// The tasks of a job that is no gang, as far as its queue and its state need. Most of a large job's tasks are new or
@@ -98,16 +104,8 @@ impl Tally {
 
     /// Where the tasks stand that have neither succeeded nor are new.
     pub fn standings(&self, plan: &Plan) -> Vec<Standing<'_>> {
-        let mut by_task: BTreeMap<&TaskName, Vec<&RunFacts>> = BTreeMap::new();
-        self.rest.iter().for_each(|run| by_task.entry(&run.task).or_default().push(run));
-        let mut all = Vec::with_capacity(by_task.len());
-        for (task, mut runs) in by_task {
-            runs.sort_by_key(|run| run.attempt);
-            if let Some(role) = plan.role(&task.role) {
-                all.push(Standing { task: task.clone(), stands: alone(role, &runs) });
-            }
-        }
-        all
+        let known = by_task(&self.rest).into_iter().filter_map(|(task, runs)| Some((task, runs, plan.role(&task.role)?)));
+        known.map(|(task, runs, role)| Standing { task: task.clone(), stands: alone(role, &runs) }).collect()
     }
 }
 

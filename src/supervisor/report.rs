@@ -11,6 +11,7 @@ use model::{
     ids::RunKey,
     order::{Report, RunOrder},
 };
+use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::{
@@ -88,7 +89,6 @@ impl Home {
     pub async fn order(&self, until: Instant) -> Told<RunOrder> {
         let path = format!("/api/v1/runs/{}/order", self.run);
         let ask = async || self.client().call(Call::get(&path)).await;
-        let read = |body: bytes::Bytes| serde_json::from_slice(&body).map_or_else(|error| Told::Unwanted(error.to_string()), Told::Yes);
         self.persist(until, async || ask().await.map_or_else(no, read)).await
     }
 
@@ -101,7 +101,6 @@ impl Home {
             waited.set(waited.get() + began.elapsed());
             Ok(body)
         };
-        let read = |body: bytes::Bytes| serde_json::from_slice(&body).map_or_else(|error| Told::Unwanted(error.to_string()), Told::Yes);
         self.persist(until, async || ask().await.map_or_else(no, read)).await
     }
 
@@ -124,6 +123,10 @@ impl Home {
             backoff = (backoff * 2).min(BACKOFF_MAX);
         }
     }
+}
+
+fn read<T: DeserializeOwned>(body: bytes::Bytes) -> Told<T> {
+    serde_json::from_slice(&body).map_or_else(|error| Told::Unwanted(error.to_string()), Told::Yes)
 }
 
 /// A refusal is final, unless it is the kind that passes: too slow, too early, too many.

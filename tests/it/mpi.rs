@@ -9,15 +9,14 @@ use std::{
 use serde_json::{Value, json};
 use trainmaster::client::Call;
 
-use crate::house::{House, marked, until};
+use crate::{
+    house::{House, marked, until},
+    place::has_program,
+};
 
-/// Open MPI is as many packages as all of us; where it is not installed there is nothing to try.
+/// Open MPI is as many packages as all of us, so a machine may do without; CI may not.
 fn has_mpi() -> bool {
-    let found = Command::new("mpicc").arg("--version").output().is_ok_and(|it| it.status.success());
-    if !found {
-        eprintln!("there is no mpicc here, so nothing is tried; `make setup` as root installs it");
-    }
-    found
+    has_program("mpicc", "compile what the ranks run")
 }
 
 /// The directory with the compiled program, to be seen as `/code`.

@@ -34,7 +34,7 @@ fn gang<'a>(plan: &'a Plan, places: &'a [Place]) -> Gang<'a> {
 
 fn told(text: &str, task: &str) -> Peers {
     let plan = plan(text);
-    environment(gang(&plan, &places(&plan)), &task.parse().unwrap()).unwrap()
+    Rendezvous::new(gang(&plan, &places(&plan))).of(&task.parse().unwrap()).unwrap()
 }
 
 /// As a person would see it: without what every task has.
@@ -349,7 +349,7 @@ fn an_address_with_colons_is_told_from_its_port() {
     let plan = plan("{name: a, conventions: [torch], roles: {w: {command: x, ports: [grpc]}}}");
     let mut places = places(&plan);
     places[0].address = "::1".into();
-    let env = environment(gang(&plan, &places), &"w-0".parse().unwrap()).unwrap().env;
+    let env = Rendezvous::new(gang(&plan, &places)).of(&"w-0".parse().unwrap()).unwrap().env;
     assert_eq!(env["TRAINMASTER_CLUSTER"], r#"{"w":["[::1]:20001"]}"#);
     assert_eq!((&*env["MASTER_ADDR"], &*env["PET_RDZV_ENDPOINT"]), ("::1", "[::1]:20002"));
 }

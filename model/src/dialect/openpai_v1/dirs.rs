@@ -24,6 +24,23 @@ pub(crate) struct Dirs {
 pub(crate) const OUTPUT: &str = "/output";
 const FILE_SYSTEM: &str = "$PAI_DEFAULT_FS_URI";
 
+/// Where a directory of this machine is found in the sandbox, and how that is said.
+struct Room {
+    room: &'static str,
+    variable: &'static str,
+    what: &'static str,
+    becomes: &'static str,
+}
+
+const DATA: Room =
+    Room { room: "/input", variable: "PAI_DATA_DIR", what: "data", becomes: "input; tasks see it at /input, and env.PAI_DATA_DIR says so" };
+const CODE: Room = Room {
+    room: "/code",
+    variable: "PAI_CODE_DIR",
+    what: "code",
+    becomes: "code; tasks begin in it, and also find it there by its own name, as they did",
+};
+
 enum Dir {
     /// Of this machine.
     Local(String),
@@ -36,34 +53,39 @@ enum Dir {
 pub(super) fn dirs(r: &mut Reader, keys: &mut Keys<'_>, submission: &Submission<'_>) -> Dirs {
     let mut dirs = Dirs { env: BTreeMap::from([("PAI_OUTPUT_DIR".into(), OUTPUT.into())]), ..Dirs::default() };
     if let Some((field, text)) = r.text_or_nothing(keys, "dataDir") {
-        data(r, &field, dir(&text, submission), &mut dirs);
+        let (input, value) = seen_at(r, &field, dir(&text, submission), DATA);
+        dirs.input = input;
+        dirs.env.insert(DATA.variable.into(), value);
     }
     if let Some((field, text)) = r.text_or_nothing(keys, "outputDir") {
         output(r, &field, dir(&text, submission), &mut dirs);
     }
     if let Some((field, text)) = r.text_or_nothing(keys, "codeDir") {
-        code(r, &field, dir(&text, submission), &mut dirs);
+        let (code, value) = seen_at(r, &field, dir(&text, submission), CODE);
+        dirs.code = code;
+        dirs.env.insert(CODE.variable.into(), value);
     }
     dirs
 }
 
-fn data(r: &mut Reader, field: &Field<'_>, dir: Dir, dirs: &mut Dirs) {
-    let value = match dir {
+/// A directory of this machine is shown to the tasks at `room`; of any other they only have the address.
+fn seen_at(r: &mut Reader, field: &Field<'_>, dir: Dir, Room { room, variable, what, becomes }: Room) -> (Option<String>, String) {
+    match dir {
         Dir::Local(path) => {
-            r.kept(field, "input; tasks see it at /input, and env.PAI_DATA_DIR says so");
-            dirs.input = Some(path);
-            "/input".into()
+            r.kept(field, becomes);
+            (Some(path), room.into())
         }
         Dir::Theirs(uri) | Dir::Elsewhere(uri) => {
             r.ignored(
                 field,
-                "it is not a directory of this machine, and nothing is fetched; tasks have it as PAI_DATA_DIR. \
-                 Copy the data here and write the directory's whole path",
+                format!(
+                    "it is not a directory of this machine, and nothing is fetched; tasks have it as {variable}. \
+                     Copy the {what} here and write the directory's whole path"
+                ),
             );
-            uri
+            (None, uri)
         }
-    };
-    dirs.env.insert("PAI_DATA_DIR".into(), value);
+    }
 }
 
 fn output(r: &mut Reader, field: &Field<'_>, dir: Dir, dirs: &mut Dirs) {
@@ -76,25 +98,6 @@ fn output(r: &mut Reader, field: &Field<'_>, dir: Dir, dirs: &mut Dirs) {
             dirs.env.insert("PAI_OUTPUT_DIR".into(), uri);
         }
     }
-}
-
-fn code(r: &mut Reader, field: &Field<'_>, dir: Dir, dirs: &mut Dirs) {
-    let value = match dir {
-        Dir::Local(path) => {
-            r.kept(field, "code; tasks begin in it, and also find it there by its own name, as they did");
-            dirs.code = Some(path);
-            "/code".into()
-        }
-        Dir::Theirs(uri) | Dir::Elsewhere(uri) => {
-            r.ignored(
-                field,
-                "it is not a directory of this machine, and nothing is fetched; tasks have it as PAI_CODE_DIR. \
-                 Copy the code here and write the directory's whole path",
-            );
-            uri
-        }
-    };
-    dirs.env.insert("PAI_CODE_DIR".into(), value);
 }
 
 fn dir(text: &str, submission: &Submission<'_>) -> Dir {

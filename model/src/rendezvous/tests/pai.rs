@@ -215,7 +215,7 @@ fn a_task_without_a_place_yet_has_no_address_and_keeps_nobody_from_theirs() {
     let plan = plan("{name: a, gang: false, conventions: [pai_v2, tf_config, torch], roles: {w: {command: x, tasks: 3}}}");
     let mut some = places(&plan);
     some.remove(1);
-    let env = environment(gang(&plan, &some), &"w-2".parse().unwrap()).unwrap().env;
+    let env = Rendezvous::new(gang(&plan, &some)).of(&"w-2".parse().unwrap()).unwrap().env;
     assert!(!env.contains_key("PAI_HOST_IP_w_1"));
     assert_eq!((&*env["PAI_HOST_IP_w_0"], &*env["PAI_HOST_IP_w_2"]), ("127.0.0.2", "127.0.0.4"));
     assert_eq!(env["TRAINMASTER_CLUSTER"], r#"{"w":["127.0.0.2:20001",null,"127.0.0.4:20008"]}"#);
