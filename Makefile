@@ -13,7 +13,7 @@ ifeq ($(CI),true)
 export CARGO_TARGET_DIR ?= $(CACHE)/target
 endif
 
-.PHONY: help demo test test-frameworks check fmt bench setup setup-build setup-tests setup-python fuzz
+.PHONY: help demo test test-frameworks test-web check fmt bench bench-web setup setup-build setup-tests setup-python web screenshots fuzz
 
 help: ## What you can make
 	@echo "Trainmaster. You can make:"
@@ -25,6 +25,13 @@ demo: setup-build setup-python ## Start a server, train digits on it with three 
 test: check setup-tests ## Every check and every test
 	cd bench && python3 -m unittest -q
 	cargo test --workspace
+	@$(MAKE) test-web
+
+test-web: web setup-tests ## The console: its parts, and every page in a browser
+	@scripts/web.sh packages
+	cd web && npm test --silent
+	cargo build --bin trainmaster
+	cd web && npm run --silent e2e
 
 test-frameworks: setup-build setup-tests ## Train with PyTorch too: fetches 3.8 GiB the first time
 	cargo test --test frameworks
@@ -33,13 +40,30 @@ check: setup-build ## Formatting, clippy with warnings denied, types; and that s
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	@scripts/check-scripts.sh
+	@scripts/web.sh packages
+	cd web && npm run --silent check
 
-fmt: ## Format the Rust code
+fmt: ## Format the code
 	cargo fmt --all
+	@scripts/web.sh packages
+	cd web && npm run --silent format
+
+web: ## Build the console, from where cargo puts it into the program
+	@scripts/web.sh build
+
+screenshots: setup-build setup-tests ## Every page of the console in both languages and themes, into web/screenshots
+	@scripts/web.sh packages
+	cargo build --bin trainmaster
+	cd web && npm run --silent screenshots
 
 bench: setup-build ## Measure against Slurm, task-spooler, pueue, HyperQueue and Ray (ARGS="--help" for choices)
 	cargo build --release
 	python3 bench/run.py $(ARGS)
+
+bench-web: web setup-build setup-tests ## Measure the console in a browser: first load, long lists, long logs
+	@scripts/web.sh packages
+	cargo build --release
+	cd web && TRAINMASTER_BIN=$(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/release/trainmaster node e2e/bench.mjs $(ARGS)
 
 setup: setup-build setup-tests setup-python ## Install what is missing, and say what
 

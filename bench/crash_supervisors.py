@@ -19,7 +19,7 @@ FAULTS = ("two_at_once", "false_endings", "without_ending", "not_over")
 # the same for all processes.
 TASK = f"""
 import os, time
-beats = os.open("/output/beats", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+beats = os.open("/output/beats." + os.environ["TRAINMASTER_ATTEMPT"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 def beat(word):
     os.write(beats, f"{{word}} {{time.monotonic_ns()}} {{os.environ['TRAINMASTER_ATTEMPT']}} {{os.getpid()}}\\n".encode())
 beat("begin")
@@ -74,7 +74,7 @@ def kill_supervisor(server, job):
 
 def runs_of(server, job):
     directory = server.data / "runs" / job
-    return [int(path.name.rsplit(".", 1)[1]) for path in directory.glob("main-0.*")] if directory.exists() else []
+    return [int(path.name.rsplit(".", 1)[1]) for path in directory.glob("main-0.[0-9]*")] if directory.exists() else []
 
 
 def judge(server, api, jobs):
@@ -92,7 +92,7 @@ def judge(server, api, jobs):
 
 
 def beats_of(server, job, attempt):
-    path = server.run_directory(job, attempt=attempt) / "output" / "beats"
+    path = server.output_directory(job) / f"beats.{attempt}"
     lines = [line.split() for line in path.read_text().splitlines()] if path.exists() else []
     return [(word, int(at_ns)) for word, at_ns, _, _ in lines]
 

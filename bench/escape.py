@@ -37,7 +37,7 @@ def ours(server):
             job = api.submit(spec(kind, marker, at), marker)["id"]
             trees[job] = (kind, marker)
         for job in trees:
-            ready = server.run_directory(job) / "output" / "ready"
+            ready = server.output_directory(job) / "ready"
             wait_until(ready.exists, 60, f"the tree {trees[job][0]}", every_s=0.02)
         for job, (kind, marker) in trees.items():
             began = time.perf_counter()

@@ -2,6 +2,7 @@
 
 import os
 import statistics
+import sys
 import time
 
 ROUNDS = 5
@@ -19,7 +20,13 @@ def take_turns(sides, rounds=ROUNDS):
         first = turn % len(names) if names else 0
         for name in names[first:] + names[:first]:
             values[name].append(sides[name]())
+            print(f"  round {turn + 1}: {name} {short(values[name][-1])}", file=sys.stderr, flush=True)
     return values
+
+
+def wanted(parts, name):
+    """Whether a part of a case is asked for; without any asked for all are."""
+    return not parts or name in parts
 
 
 def seconds(action):

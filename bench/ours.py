@@ -159,6 +159,10 @@ class Server:
     def run_directory(self, job, task="main-0", attempt=1):
         return self.data / "runs" / job / f"{task}.{attempt}"
 
+    def output_directory(self, job, task="main-0"):
+        """What a task has written to `/output`, in all its attempts."""
+        return self.data / "runs" / job / f"{task}.output"
+
     def stop_everything(self):
         """Tasks outlive their server on purpose, so they are stopped before it is."""
         api = self.api()

@@ -21,14 +21,19 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import big_list
+import carry
 import crash
 import enclosure
 import escape
 import first_collective
+import first_line
 import idle
 import latency
+import logs
+import metrics
 import ours
 import refill
+import search
 import throughput
 from measure import ROUNDS, Missing, print_table
 from peers.hyperqueue import HyperQueue
@@ -37,7 +42,7 @@ from peers.ray import Ray
 from peers.slurm import Slurm
 from peers.spooler import Spooler
 
-CASES = {"latency": latency, "throughput": throughput, "refill": refill, "idle": idle, "escape": escape, "big_list": big_list, "first_collective": first_collective, "crash": crash}
+CASES = {"latency": latency, "throughput": throughput, "refill": refill, "idle": idle, "escape": escape, "big_list": big_list, "first_collective": first_collective, "first_line": first_line, "carry": carry, "logs": logs, "search": search, "metrics": metrics, "crash": crash}
 PEERS = {"task-spooler": Spooler, "Slurm": Slurm, "pueue": Pueue, "HyperQueue": HyperQueue, "Ray": Ray, "Slurm, 64 CPUs": lambda: Slurm(cpus=64)}
 
 
@@ -67,9 +72,15 @@ def arguments():
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--without", action="append", default=[], type=str.lower, metavar="PEER", help=", ".join(PEERS))
     parser.add_argument("--bin", type=ours.program, default=ours.release_binary(), help="the program to measure")
+    parts = [part for case in CASES.values() for part in getattr(case, "PARTS", ())]
+    parser.add_argument("--part", action="append", default=[], choices=parts, metavar="PART", help="only some of a case: " + "; ".join(f"{name}: {', '.join(case.PARTS)}" for name, case in CASES.items() if hasattr(case, "PARTS")))
     parser.add_argument("--jobs", type=int, default=20_000, help="crash: how many submissions")
     parser.add_argument("--kills", type=int, default=500, help="crash: how many kills of the server")
     parser.add_argument("--seed", type=int, default=None, help="crash: to repeat a run")
+    parser.add_argument("--log-bytes", type=int, default=2 << 30, help="logs: how much one task writes, such as 10000000000")
+    parser.add_argument("--short-tasks", type=int, default=5_000, help="logs: how many, such as 100000")
+    parser.add_argument("--search-jobs", type=int, default=1_000, help="search: how many jobs")
+    parser.add_argument("--search-bytes", type=int, default=2_000_000_000, help="search: how much all logs have")
     return parser.parse_args()
 
 

@@ -1,14 +1,20 @@
 """A judge that never says "broken" proves nothing: each is shown a planted fault and must find it."""
 
+import socket
 import subprocess
 import sys
+import threading
 import unittest
 import uuid
 
+import carry
 import crash_lines
 import crash_submissions
 import crash_supervisors
 import escape
+import first_line
+import log_follow
+import logs
 import measure
 import refill
 
@@ -55,6 +61,19 @@ class Supervisors(unittest.TestCase):
         self.assertFalse(crash_supervisors.finished([]))
 
 
+class Carry(unittest.TestCase):
+    def test_a_slower_side_and_a_greedy_one_break_their_promises(self):
+        def side(median, mib):
+            return {"median": median, "peak_bytes": mib << 20}
+
+        result = {"small out": {"trainmaster": side(2.0, 101), "rclone": side(1.9, 60), "s5cmd": side(2.1, 30)}}
+        self.assertEqual([kept for _, kept, _ in carry.verdicts(result)], [False, True, False])
+
+    def test_what_never_arrived_is_not_counted_as_carried(self):
+        with self.assertRaises(RuntimeError):
+            carry.check(False, "9 of 10")
+
+
 class Lines(unittest.TestCase):
     def test_the_task_prints_what_is_expected_and_ends_as_it_should(self):
         task = crash_lines.TASK.replace(f"time.sleep({crash_lines.SECONDS_BETWEEN_LINES})", "pass")
@@ -72,6 +91,47 @@ class Escape(unittest.TestCase):
         escape.kill_all(marker)
         self.assertEqual(escape.alive_with(marker), set())
         process.wait()
+
+
+class Logs(unittest.TestCase):
+    def test_a_follower_that_printed_something_else_breaks_the_promise(self):
+        told = {"printed_bytes": 9, "size": 10, "cuts": 1, "kills": 1, "exit": 0, "same": False, "same_after": True}
+        self.assertEqual([kept for _, kept, _ in logs.verdicts({"followed": told})], [False, True])
+
+    def test_a_crowd_that_costs_much_or_disturbs_others_breaks_the_promise(self):
+        crowd = {"growth_bytes": 65 << 20, "ended": 999, "readers": 1000, "alone": {"median": 1.0}, "beside": {"median": 1.6}}
+        self.assertEqual([kept for _, kept, _ in logs.verdicts({"readers": crowd})], [False, False, False])
+
+    def test_a_relay_cuts_what_is_long_and_passes_on_what_is_short(self):
+        short_and_long = {10: True, log_follow.CUT_BYTES[1] + log_follow.PIECE_BYTES: False}
+        with socket.create_server(("127.0.0.1", 0)) as upstream:
+            relay = log_follow.Relay(upstream.getsockname()[1])
+            for size, is_whole in short_and_long.items():
+                answering = threading.Thread(target=answer, args=[upstream, size])
+                answering.start()
+                with socket.create_connection(("127.0.0.1", relay.port)) as line:
+                    came = sum(iter(lambda: len(line.recv(1 << 20)), 0))
+                answering.join()
+                self.assertEqual(came == size, is_whole)
+                measure.wait_until(lambda: relay.cuts == (not is_whole), 5, "the cut to be counted")
+            relay.close()
+
+
+def answer(upstream, size):
+    """Sends so many bytes to whoever comes, as far as they are taken."""
+    line, _ = upstream.accept()
+    with line:
+        try:
+            line.sendall(bytes(size))
+        except OSError:
+            return
+
+
+class FirstLine(unittest.TestCase):
+    def test_a_job_that_is_too_slow_beside_its_command_breaks_the_promise(self):
+        sides = lambda ours, theirs: {"trainmaster": {"median": ours}, "by hand": {"median": theirs}}
+        verdicts = list(first_line.verdicts({"six": sides(1.19, 1.0), "numpy": sides(0.25, 0.2)}))
+        self.assertEqual([(kept, shown) for _, kept, shown in verdicts], [(True, "1.19 ×"), (False, "1.25 ×")])
 
 
 class Measures(unittest.TestCase):

@@ -11,8 +11,8 @@ SERVER_STOPPED_WITHIN_S=30
 cargo build --bin trainmaster
 target=${CARGO_TARGET_DIR:-target}
 trainmaster="$(cd "$target" && pwd)/debug/trainmaster"
-python_env=$(scripts/python-env.sh examples/digits/requirements.txt)
-export PATH="$python_env/bin:$PATH"
+# The packages of the example stay for the next time.
+export TRAINMASTER_ENVIRONMENTS="${XDG_CACHE_HOME:-$HOME/.cache}/trainmaster/environments"
 
 data=$(mktemp -d "${TMPDIR:-/tmp}/trainmaster-demo.XXXXXX")
 export TRAINMASTER_DATA="$data"

@@ -18,10 +18,11 @@ seeds() {
     openpai_v2_alpha) find model/tests/openpai_v1 -path '*/alpha*' -type f ! -name '*.plan.txt' ;;
     openpai_v2) find model/tests/openpai_v2 -name '*.yaml' ;;
     helm_values) find model/tests/helm_values -name '*.yaml' ;;
+    git) find model/src/code/git -name '*.rs' ;;
     esac
 }
 
-for target in job_file openpai_v1 openpai_v2_alpha openpai_v2 openpai_v2_template helm_values; do
+for target in job_file openpai_v1 openpai_v2_alpha openpai_v2 openpai_v2_template helm_values git bundle; do
     mkdir -p "fuzz/corpus/$target"
     seeds "$target" | while read -r file; do cp "$file" "fuzz/corpus/$target/$(sha256sum "$file" | cut -c1-16)"; done
     echo "fuzz: $target for $seconds s" >&2

@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::ExitCode};
 
-use trainmaster::{cli, supervisor};
+use trainmaster::{cli, porter, supervisor};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().peekable();
@@ -14,6 +14,9 @@ fn main() -> ExitCode {
     // One supervisor starts with every task, so it does not wait for the parser of all the verbs.
     if arguments.next_if(|first| first == "supervise").is_some() {
         return supervisor::main(arguments);
+    }
+    if arguments.next_if(|first| first == porter::VERB).is_some() {
+        return porter::main();
     }
     cli::main(cli::parse(std::env::args_os().collect()))
 }

@@ -32,29 +32,40 @@ impl RunSecret {
     }
 
     pub fn token(&self, run: &RunKey) -> String {
-        hex(&self.mac(run).finalize().into_bytes())
+        self.mark(&run.to_string())
     }
 
     /// What one attempt of a job shares among its tasks. No run's token, whatever the job is called: those
     /// are of texts that begin with `job-`.
     pub fn gang_key(&self, job: JobId, attempt: u32) -> String {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&*self.0).expect("any length is a key");
-        mac.update(format!("gang {job}:{attempt}").as_bytes());
-        hex(&mac.finalize().into_bytes())
+        self.mark(&format!("gang {job}:{attempt}"))
     }
 
     /// Compares in constant time.
     pub fn is_token(&self, run: &RunKey, token: &str) -> bool {
-        let pairs = token.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok().and_then(|hex| u8::from_str_radix(hex, 16).ok()));
-        let Some(bytes) = pairs.collect::<Option<Vec<u8>>>() else { return false };
-        self.mac(run).verify_slice(&bytes).is_ok()
+        self.is_mark(&run.to_string(), token)
     }
 
-    fn mac(&self, run: &RunKey) -> Hmac<Sha256> {
+    /// What only this server can have put to a text. The text begins with what it is for, and no run does so.
+    pub fn mark(&self, text: &str) -> String {
+        hex(&self.mac_of(text).finalize().into_bytes())
+    }
+
+    /// Compares in constant time.
+    pub fn is_mark(&self, text: &str, mark: &str) -> bool {
+        unhex(mark).is_some_and(|bytes| self.mac_of(text).verify_slice(&bytes).is_ok())
+    }
+
+    fn mac_of(&self, text: &str) -> Hmac<Sha256> {
         let mut mac = Hmac::<Sha256>::new_from_slice(&*self.0).expect("any length is a key");
-        mac.update(run.to_string().as_bytes());
+        mac.update(text.as_bytes());
         mac
     }
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    text.as_bytes().chunks(2).map(pair).collect()
 }
 
 pub fn hex(bytes: &[u8]) -> String {

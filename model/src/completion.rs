@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{ids::RoleName, job::Outcome, plan::RolePlan, task::TaskState};
+use crate::{ids::RoleName, job::Outcome, plan::RolePlan, task::TaskState, words::Words};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -11,7 +11,7 @@ pub enum Verdict {
         outcome: Outcome,
         /// Which of the ended tasks tipped the scale, as a position in `ended`; none if it was the last of all to end.
         by: Option<usize>,
-        reason: String,
+        reason: Words,
     },
 }
 
@@ -30,7 +30,8 @@ pub fn verdict(roles: &[RolePlan], ended: &[(RoleName, TaskState)]) -> Verdict {
             return Verdict::Decided { outcome, by: Some(position), reason };
         }
         if all_that_count_have_ended(roles, &counts) {
-            return Verdict::Decided { outcome: Outcome::Succeeded, by: None, reason: "every task that counts has ended".into() };
+            let reason = Words::new("every task that counts has ended", "所有需要等待的任务都已结束");
+            return Verdict::Decided { outcome: Outcome::Succeeded, by: None, reason };
         }
     }
     Verdict::Undecided
@@ -72,13 +73,16 @@ impl Counts {
     }
 }
 
-fn policy_met(role: &RolePlan, count: &Counts) -> Option<(Outcome, String)> {
-    let (policy, name) = (&role.completion, &role.name);
+fn policy_met(role: &RolePlan, count: &Counts) -> Option<(Outcome, Words)> {
+    let (policy, name, all) = (&role.completion, &role.name, role.tasks);
+    let (failed, succeeded) = (count.failed, count.succeeded);
     if let Some(least) = policy.min_failed.filter(|least| count.failed >= *least) {
-        return Some((Outcome::Failed, format!("{} of {} {name} tasks failed; {least} decide", count.failed, role.tasks)));
+        let en = format!("{failed} of {all} {name} tasks failed; {least} decide");
+        return Some((Outcome::Failed, Words::new(en, format!("{all} 个 {name} 任务中有 {failed} 个失败；{least} 个即可决定"))));
     }
     if let Some(least) = policy.min_succeeded.filter(|least| count.succeeded >= *least) {
-        return Some((Outcome::Succeeded, format!("{} of {} {name} tasks succeeded; {least} decide", count.succeeded, role.tasks)));
+        let en = format!("{succeeded} of {all} {name} tasks succeeded; {least} decide");
+        return Some((Outcome::Succeeded, Words::new(en, format!("{all} 个 {name} 任务中有 {succeeded} 个成功；{least} 个即可决定"))));
     }
     None
 }

@@ -104,6 +104,15 @@ pub fn is_ours(text: &str) -> bool {
     matches!(recognise(text), Ok(None))
 }
 
+/// The file as a tree, as whoever reads it sees it; nothing if nobody can.
+pub(crate) fn tree(text: &str) -> Option<Node> {
+    match recognise(text) {
+        Ok(Some(theirs)) => Some(theirs.root),
+        Ok(None) => located::parse(text).root,
+        Err(_) => None,
+    }
+}
+
 /// Reads a job file whoever's it is, without holding it against anyone's rules. A name that was
 /// given wins over the file's.
 pub fn read(text: &str, given: &Given) -> Result<(JobSpec, Report), Vec<Problem>> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{plan::Plan, resources::show_duration_ms, spec::Convention};
+use crate::{plan::Plan, resources::show_duration_ms, spec::Convention, words::Words};
 
 /// The port on which a supervisor listens for the other tasks of its gang. No task is told of it: it is given
 /// out with a task's own ports, and is none of them.
@@ -22,9 +22,26 @@ pub struct GangView {
     pub missing: Vec<String>,
 }
 
+const NAMED_MAX: usize = 5;
+
 /// Why a task that is ready does not begin.
-pub fn waits_for(missing: &[String]) -> String {
-    if missing.is_empty() { "ready; begins".into() } else { format!("ready; waits for {}", names(missing)) }
+pub fn waits_for(missing: &[String]) -> Words {
+    if missing.is_empty() {
+        return Words::new("ready; begins", "已就绪，即将开始");
+    }
+    Words::new(format!("ready; waits for {}", names(missing)), format!("已就绪，等待 {}", names_zh(missing)))
+}
+
+/// How far a gang has come, while some of it is ready and some is not.
+pub fn so_far(missing: &[String], all: u32) -> Option<Words> {
+    let ready = (all as usize).checked_sub(missing.len()).filter(|ready| *ready > 0 && !missing.is_empty())?;
+    let en = format!("{ready} of {all} tasks are ready and wait for {}", names(missing));
+    Some(Words::new(en, format!("{all} 个任务中 {ready} 个已就绪，等待 {}", names_zh(missing))))
+}
+
+fn names_zh(tasks: &[String]) -> String {
+    let named = tasks.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join("、");
+    if tasks.len() > NAMED_MAX { format!("{named} 等 {} 个任务", tasks.len()) } else { named }
 }
 
 /// Why a task that was ready never began.
@@ -35,7 +52,6 @@ pub fn too_late(missing: &[String], timeout_ms: u64) -> String {
 
 /// A gang may have a thousand tasks, and a sentence may not.
 fn names(tasks: &[String]) -> String {
-    const NAMED_MAX: usize = 5;
     match tasks {
         [] => "nobody".into(),
         [one] => one.clone(),
@@ -52,9 +68,13 @@ mod tests {
     fn who_is_missing_is_named_and_a_crowd_is_counted() {
         let tasks = |count: usize| (0..count).map(|index| format!("worker-{index}")).collect::<Vec<_>>();
         insta::assert_snapshot!([
-            waits_for(&tasks(0)),
-            waits_for(&tasks(1)),
-            waits_for(&tasks(3)),
+            waits_for(&tasks(0)).en,
+            waits_for(&tasks(1)).en,
+            waits_for(&tasks(3)).en,
+            waits_for(&tasks(3)).zh,
+            waits_for(&tasks(64)).zh,
+            so_far(&tasks(1), 3).unwrap().en,
+            so_far(&tasks(1), 3).unwrap().zh,
             too_late(&tasks(1), 2_000),
             too_late(&tasks(2), 600_000),
             too_late(&tasks(64), 600_000),
@@ -62,6 +82,10 @@ mod tests {
         ready; begins
         ready; waits for worker-0
         ready; waits for worker-0, worker-1 and worker-2
+        已就绪，等待 worker-0、worker-1、worker-2
+        已就绪，等待 worker-0、worker-1、worker-2、worker-3、worker-4 等 64 个任务
+        2 of 3 tasks are ready and wait for worker-0
+        3 个任务中 2 个已就绪，等待 worker-0
         worker-0 was not ready within 2s
         worker-0 and worker-1 were not ready within 10m
         worker-0, worker-1, worker-2, worker-3, worker-4 and 59 others were not ready within 10m

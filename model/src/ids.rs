@@ -53,6 +53,11 @@ pub struct RoleName(String);
 #[serde(try_from = "String", into = "String")]
 pub struct NodeName(String);
 
+/// A named place where bytes live: the same alphabet again. It never has a `:`, which stands after it in a location.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct VolumeName(String);
+
 const JOB_NAME_LENGTH_MAX: usize = 64;
 const ROLE_NAME_LENGTH_MAX: usize = 64;
 
@@ -76,6 +81,12 @@ impl NodeName {
     }
 }
 
+impl VolumeName {
+    pub fn parse(text: &str) -> Result<Self, BadName> {
+        check_name(text, JOB_NAME_LENGTH_MAX, "").map(|()| Self(text.to_owned()))
+    }
+}
+
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadName {
     #[error("is empty")]
@@ -84,7 +95,7 @@ pub enum BadName {
     TooLong { length: usize, most: usize },
     #[error("begins with `{}`; begin with a letter or a digit", visible(*.0))]
     BadStart(char),
-    #[error("has `{}`; use letters, digits, `-`, `.`, `_` and `~`", visible(*.0))]
+    #[error("has {}; use letters, digits, `-`, `.`, `_` and `~`", if *.0 == ' ' { "a space".to_owned() } else { format!("`{}`", visible(*.0)) })]
     BadCharacter(char),
 }
 
@@ -188,7 +199,7 @@ macro_rules! as_text {
         }
     )*};
 }
-as_text!(JobId, JobName, RoleName, NodeName, TaskName, RunKey);
+as_text!(JobId, JobName, RoleName, NodeName, VolumeName, TaskName, RunKey);
 
 macro_rules! name_text {
     ($($Name:ident),*) => {$(
@@ -210,7 +221,7 @@ macro_rules! name_text {
         }
     )*};
 }
-name_text!(JobName, RoleName, NodeName);
+name_text!(JobName, RoleName, NodeName, VolumeName);
 
 #[cfg(test)]
 mod tests {
@@ -244,7 +255,7 @@ mod tests {
     fn a_bad_name_says_what_is_wrong_with_it() {
         let said = |text: &str| JobName::parse(text).unwrap_err().to_string();
         assert_eq!(said(""), "is empty");
-        assert_eq!(said("my job"), "has ` `; use letters, digits, `-`, `.`, `_` and `~`");
+        assert_eq!(said("my job"), "has a space; use letters, digits, `-`, `.`, `_` and `~`");
         assert_eq!(said("../etc"), "has `/`; use letters, digits, `-`, `.`, `_` and `~`");
         assert_eq!(said("-rf"), "begins with `-`; begin with a letter or a digit");
         assert_eq!(said(&"a".repeat(65)), "has 65 characters; the most is 64");

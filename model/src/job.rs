@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::words::Words;
+
 use JobEvent::*;
 use JobState::*;
 
@@ -114,6 +116,22 @@ impl JobState {
 
     pub fn from_text(text: &str) -> Option<Self> {
         Self::SPELLED.iter().find(|(_, it)| *it == text).map(|(state, _)| *state)
+    }
+
+    /// What it is called in front of people.
+    pub fn words(self) -> Words {
+        let zh = match self {
+            Queued => "等待",
+            Starting => "初始化",
+            Running => "运行",
+            Finishing => "收尾",
+            Stopping => "终止中",
+            Unknown => "失联",
+            Succeeded => "完成",
+            Failed => "错误",
+            Stopped => "终止",
+        };
+        Words::new(self.text(), zh)
     }
 
     pub fn is_over(self) -> bool {

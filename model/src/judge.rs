@@ -7,10 +7,11 @@ use crate::{
     ids::RoleName,
     job::{JobEvent, JobState, Outcome},
     plan::{Plan, Retries},
-    resources::show_duration_ms,
     retry::{Again, Class, Used, again},
-    standing::{RunFacts, Stands, Tally, standings},
+    standing::{RunFacts, Stands, Tally, standings, waits_before},
+    sync::SyncState,
     task::TaskState,
+    words::Words,
 };
 
 /// A job as far as judging it needs.
@@ -29,18 +30,107 @@ pub struct Case<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     pub event: JobEvent,
-    pub reason: String,
+    pub reason: Words,
     pub used: Used,
+    /// The rule that decided whether it is tried again; empty where there was nothing to decide.
+    pub rule: Words,
 }
 
-/// Says which event the runs amount to, if any.
+/// Says which event the runs amount to, if any. A job is not over while anything of its last attempt is still to be copied
+/// out: what waits for that is decided, and no more.
 pub fn judge(case: &Case) -> Option<Judgement> {
     let tasks = Tasks::of(case);
-    let say = |event, reason: String| Some(Judgement { event, reason, used: case.used });
+    let judgement = outcome(case, &tasks)?;
+    if !ends_the_job(judgement.event) {
+        return Some(judgement);
+    }
+    match unsaved(&tasks) {
+        Some(what) => is_open(case.state).then(|| Judgement {
+            event: JobEvent::Decided,
+            reason: judgement.reason.then(&what),
+            used: case.used,
+            rule: Words::default(),
+        }),
+        None => Some(with_losses(case, &tasks, judgement)),
+    }
+}
+
+/// Why a job that is decided is not over, though nothing of it runs any more.
+pub fn holds_up(case: &Case) -> Option<Words> {
+    let tasks = Tasks::of(case);
+    let judgement = outcome(case, &tasks).filter(|it| ends_the_job(it.event))?;
+    Some(judgement.reason.then(&unsaved(&tasks)?))
+}
+
+fn ends_the_job(event: JobEvent) -> bool {
+    match event {
+        JobEvent::AllGone(_) | JobEvent::HadFailed => true,
+        JobEvent::Placed
+        | JobEvent::AllUp
+        | JobEvent::Decided
+        | JobEvent::StopAsked
+        | JobEvent::TryAgain
+        | JobEvent::LostSight
+        | JobEvent::SeenAgain => false,
+    }
+}
+
+fn unsaved(tasks: &Tasks) -> Option<Words> {
+    let pending = |run: &&RunFacts| match &run.sync {
+        Some(SyncState::Pending { why }) => Some((run.task.clone(), why.clone())),
+        Some(SyncState::Done(_) | SyncState::GivenUp { .. }) | None => None,
+    };
+    let mut waiting = tasks.ended.iter().filter_map(pending);
+    let (task, why) = waiting.next()?;
+    let others = match waiting.count() {
+        0 => Words::default(),
+        count => Words::new(format!("{count} more tasks wait for theirs"), format!("还有 {count} 个任务在等待")),
+    };
+    let (en, zh) = if why.is_empty() { (String::new(), String::new()) } else { (format!(": {why}"), format!("：{why}")) };
+    Some(Words::new(format!("/output of {task} is still being copied{en}"), format!("{task} 的 /output 仍在拷贝{zh}")).then(&others))
+}
+
+/// What did not come out of it is said; and a job whose results are not saved has not succeeded.
+fn with_losses(case: &Case, tasks: &Tasks, judgement: Judgement) -> Judgement {
+    let given_up = tasks.ended.iter().find_map(|run| match &run.sync {
+        Some(SyncState::GivenUp { why }) => {
+            Some(Words::new(format!("/output of {} is not saved: {why}", run.task), format!("{} 的 /output 没有保存：{why}", run.task)))
+        }
+        Some(SyncState::Pending { .. } | SyncState::Done(_)) | None => None,
+    });
+    if let Some(lost) = given_up {
+        let name = &case.plan.name;
+        let again = Words::new(
+            format!("the files are kept; `trainmaster sync {name}` tries again"),
+            format!("文件已保留；`trainmaster sync {name}` 可再次尝试"),
+        );
+        if judgement.event == JobEvent::AllGone(Outcome::Succeeded) {
+            let reason = Words::new(format!("its tasks succeeded, but {}", lost.en), format!("任务都成功了，但 {}", lost.zh)).then(&again);
+            return Judgement { event: JobEvent::AllGone(Outcome::Failed), reason, ..judgement };
+        }
+        return Judgement { reason: judgement.reason.then(&lost).then(&again), ..judgement };
+    }
+    let left_out = tasks.ended.iter().find_map(|run| match &run.sync {
+        Some(SyncState::Done(synced)) => Some((&run.task, synced.skipped.first()?)),
+        Some(SyncState::Pending { .. } | SyncState::GivenUp { .. }) | None => None,
+    });
+    match left_out {
+        Some((task, first)) => {
+            let en = format!("not all of /output of {task} was copied: {first}");
+            let left_out = Words::new(en, format!("{task} 的 /output 没有全部拷贝：{first}"));
+            Judgement { reason: judgement.reason.then(&left_out), ..judgement }
+        }
+        None => judgement,
+    }
+}
+
+fn outcome(case: &Case, tasks: &Tasks) -> Option<Judgement> {
+    let say = |event, reason: Words| Some(Judgement { event, reason, used: case.used, rule: Words::default() });
     if !tasks.anyone_lives && case.state == JobState::Stopping {
-        let stopped = format!("stopped by {}", case.stop_by.unwrap_or("someone"));
+        let stopped = stopped_by(case.stop_by);
+        let meanwhile = Words::new(format!("{} while its sandbox was kept", stopped.en), format!("沙箱保留期间{}", stopped.zh));
         return match tasks.had_failed(case.plan) {
-            Some(what) => say(JobEvent::HadFailed, format!("{what}; {stopped} while its sandbox was kept")),
+            Some(what) => say(JobEvent::HadFailed, what.then(&meanwhile)),
             None => say(JobEvent::AllGone(Outcome::Failed), stopped),
         };
     }
@@ -48,11 +138,20 @@ pub fn judge(case: &Case) -> Option<Judgement> {
     match verdict(&case.plan.roles, &ended) {
         Verdict::Decided { reason, .. } if tasks.anyone_lives => say(JobEvent::Decided, reason).filter(|_| is_open(case.state)),
         Verdict::Undecided if tasks.anyone_lives || tasks.anyone_waits => {
-            say(JobEvent::AllUp, String::new()).filter(|_| case.state == JobState::Starting && tasks.all_up)
+            say(JobEvent::AllUp, Words::default()).filter(|_| case.state == JobState::Starting && tasks.all_up)
         }
         Verdict::Decided { outcome: Outcome::Succeeded, reason, .. } => Some(concluded(case, Class::Success, reason)),
         Verdict::Decided { outcome: Outcome::Failed, by, .. } => Some(after_failure(case, by.map(|position| tasks.ended[position]))),
         Verdict::Undecided => Some(after_failure(case, None)),
+    }
+}
+
+/// Who ended it. Its maximum duration stands there as the one who did.
+pub fn stopped_by(who: Option<&str>) -> Words {
+    let who = who.unwrap_or("someone");
+    match who.strip_prefix("its maximum duration of ") {
+        Some(most) => Words::new(format!("stopped by {who}"), format!("因达到最长运行时间 {most} 而被停止")),
+        None => Words::new(format!("stopped by {who}"), format!("被 {who} 停止")),
     }
 }
 
@@ -124,13 +223,13 @@ impl<'a> Tasks<'a> {
 
 impl Tasks<'_> {
     /// What failed the job before it was stopped: the child's own ending is the truth, however long its sandbox was kept.
-    fn had_failed(&self, plan: &Plan) -> Option<String> {
+    fn had_failed(&self, plan: &Plan) -> Option<Words> {
         let kept: Vec<&RunFacts> = self.ended.iter().copied().filter(|run| run.kept.is_some()).collect();
         let ended: Vec<_> = kept.iter().map(|run| (run.task.role.clone(), run.state)).collect();
         match verdict(&plan.roles, &ended) {
             Verdict::Decided { outcome: Outcome::Failed, by, .. } => {
                 let run = kept[by?];
-                Some(format!("{} {}", run.task, run.ending.as_ref()?))
+                Some(run.ending.as_ref()?.words().of(&run.task))
             }
             Verdict::Decided { outcome: Outcome::Succeeded, .. } | Verdict::Undecided => None,
         }
@@ -147,40 +246,44 @@ fn is_open(state: JobState) -> bool {
 
 fn after_failure(case: &Case, culprit: Option<&RunFacts>) -> Judgement {
     let Some((run, ending)) = culprit.and_then(|run| Some((run, run.ending.as_ref()?))) else {
-        return concluded(case, Class::Platform, "its tasks ended without deciding the job".into());
+        return concluded(
+            case,
+            Class::Platform,
+            Words::new("its tasks ended without deciding the job", "任务都结束了，但没有决定作业的结果"),
+        );
     };
-    let (what, class) = (format!("{} {ending}", run.task), Class::of(&ending.cause));
+    let (what, class) = (ending.words().of(&run.task), Class::of(ending));
     if case.plan.gang {
         return concluded(case, class, what);
     }
     // A task that is tried again alone was tried as often as it goes.
     let tries = case.runs.iter().filter(|it| it.task == run.task).count();
-    let what = if tries > 1 { format!("{what}, at try {tries}") } else { what };
+    let what = if tries > 1 { Words::new(format!("{}, at try {tries}", what.en), format!("{}，第 {tries} 次", what.zh)) } else { what };
     let said_all = match (class, case.plan.retries) {
         (Class::Platform, Retries::UpTo(_) | Retries::Always) => true,
-        (Class::User, Retries::UpTo(0)) => tries > 1,
-        (Class::Success | Class::User | Class::Permanent | Class::Platform, _) => false,
+        (Class::User | Class::Bounded, Retries::UpTo(0)) => tries > 1,
+        (Class::Success | Class::User | Class::Bounded | Class::Permanent | Class::Platform, _) => false,
     };
     if said_all {
-        Judgement { event: JobEvent::AllGone(Outcome::Failed), reason: what, used: case.used }
+        let rule = Words::new("the task was tried as often as its role allows", "该任务已按角色允许的次数尝试过");
+        Judgement { event: JobEvent::AllGone(Outcome::Failed), reason: what, used: case.used, rule }
     } else {
         concluded(case, class, what)
     }
 }
 
 /// The attempt is over and this is `what` came of it: the retries decide whether the job is.
-fn concluded(case: &Case, class: Class, what: String) -> Judgement {
+fn concluded(case: &Case, class: Class, what: Words) -> Judgement {
     let outcome = if class == Class::Success { Outcome::Succeeded } else { Outcome::Failed };
     match again(case.plan.retries, case.used, class, ran_ms(case.runs)) {
         Again::Yes { used, reason } => {
-            let pause = match used.pause_ms() {
-                0 => String::new(),
-                pause_ms => format!("; waits {} before attempt {}", show_duration_ms(pause_ms), case.attempt + 1),
-            };
-            Judgement { event: JobEvent::TryAgain, reason: format!("{what}; {reason}{pause}"), used }
+            let pause = waits_before(used.pause_ms(), case.attempt + 1);
+            Judgement { event: JobEvent::TryAgain, reason: what.then(&reason).then(&pause), used, rule: reason }
         }
-        Again::No { .. } if class == Class::Success => Judgement { event: JobEvent::AllGone(outcome), reason: what, used: case.used },
-        Again::No { reason } => Judgement { event: JobEvent::AllGone(outcome), reason: format!("{what}; {reason}"), used: case.used },
+        Again::No { .. } if class == Class::Success => {
+            Judgement { event: JobEvent::AllGone(outcome), reason: what, used: case.used, rule: Words::default() }
+        }
+        Again::No { reason } => Judgement { event: JobEvent::AllGone(outcome), reason: what.then(&reason), used: case.used, rule: reason },
     }
 }
 
@@ -193,248 +296,4 @@ fn ran_ms(runs: &[RunFacts]) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        plan::{HouseRules, compile},
-        task::{Cause, Ending},
-    };
-
-    fn plan(yaml: &str) -> Plan {
-        let house = HouseRules::default();
-        compile(&crate::spec::read(yaml).unwrap(), &house).unwrap()
-    }
-
-    fn two_workers_and_a_ps(retries: u32) -> Plan {
-        plan(&format!("{{name: j, retries: {retries}, roles: {{ps: {{command: serve}}, worker: {{tasks: 2, command: train}}}}}}"))
-    }
-
-    fn run(task: &str, state: TaskState, cause: Option<Cause>, order: u64) -> RunFacts {
-        let ending = cause.map(|cause| Ending { cause, started_at_ms: Some(0), ended_at_ms: 2000, peak_memory_bytes: None, cpu_ms: None });
-        let end_order = ending.is_some().then_some(order);
-        RunFacts { task: task.parse().unwrap(), attempt: 1, state, ending, kept: None, end_order }
-    }
-
-    fn live(task: &str, state: TaskState) -> RunFacts {
-        run(task, state, None, 0)
-    }
-
-    fn over(task: &str, cause: Cause, order: u64) -> RunFacts {
-        run(task, cause.state(), Some(cause), order)
-    }
-
-    fn said(state: JobState, plan: &Plan, runs: &[RunFacts]) -> String {
-        let case = Case { state, plan, attempt: 1, used: Used::default(), stop_by: Some("ann"), runs };
-        judge(&case).map_or("nothing".into(), |it| format!("{:?}: {}", it.event, it.reason).trim_end().to_owned())
-    }
-
-    #[test]
-    fn a_job_is_up_when_every_task_is() {
-        let plan = two_workers_and_a_ps(0);
-        let mut runs = [live("ps-0", TaskState::Running), live("worker-0", TaskState::Running), live("worker-1", TaskState::Starting)];
-        assert_eq!(said(JobState::Starting, &plan, &runs), "nothing");
-        runs[2].state = TaskState::Running;
-        assert_eq!(said(JobState::Starting, &plan, &runs), "AllUp:");
-        assert_eq!(said(JobState::Running, &plan, &runs), "nothing");
-    }
-
-    #[test]
-    fn when_the_workers_are_done_the_parameter_server_is_stopped_and_the_job_succeeds() {
-        let plan = two_workers_and_a_ps(0);
-        let done = |task, order| over(task, Cause::Exited { code: 0 }, order);
-        let mut runs = [live("ps-0", TaskState::Running), done("worker-0", 1), done("worker-1", 2)];
-        assert_eq!(said(JobState::Running, &plan, &runs), "Decided: every task that counts has ended");
-        assert_eq!(said(JobState::Finishing, &plan, &runs), "nothing");
-        runs[0] = over("ps-0", Cause::Stopped { killed: true }, 3);
-        assert_eq!(said(JobState::Finishing, &plan, &runs), "AllGone(Succeeded): every task that counts has ended");
-    }
-
-    #[test]
-    fn the_first_failure_in_time_is_the_reason_and_the_retry_follows_its_blame() {
-        let plan = two_workers_and_a_ps(1);
-        let runs = [
-            over("ps-0", Cause::Stopped { killed: false }, 3),
-            over("worker-0", Cause::Stopped { killed: false }, 2),
-            over("worker-1", Cause::Exited { code: 3 }, 1),
-        ];
-        assert_eq!(said(JobState::Finishing, &plan, &runs), "TryAgain: worker-1 exited with code 3 after 2s; retry 1 of 1");
-        let no_retries = two_workers_and_a_ps(0);
-        assert_eq!(
-            said(JobState::Finishing, &no_retries, &runs),
-            "AllGone(Failed): worker-1 exited with code 3 after 2s; no retries were asked for"
-        );
-    }
-
-    #[test]
-    fn a_lost_supervisor_is_the_platforms_failure_and_costs_no_retry() {
-        let plan = plan("{name: j, roles: {main: {command: train}}}");
-        let runs = [over("main-0", Cause::Unknown { why: "its supervisor was killed".into() }, 1)];
-        assert_eq!(
-            said(JobState::Running, &plan, &runs),
-            "TryAgain: main-0 nobody knows how it ended: its supervisor was killed after 2s; \
-             the failure was the platform's, so this retry does not count"
-        );
-    }
-
-    #[test]
-    fn a_stopped_job_is_stopped_however_its_tasks_ended() {
-        let plan = plan("{name: j, roles: {main: {command: train}}}");
-        let runs = [over("main-0", Cause::Exited { code: 0 }, 1)];
-        assert_eq!(said(JobState::Stopping, &plan, &runs), "AllGone(Failed): stopped by ann");
-    }
-
-    #[test]
-    fn a_job_for_ever_starts_again_after_success_too_until_it_is_stopped() {
-        let plan = plan("{name: j, retries: forever, roles: {main: {command: serve}}}");
-        let runs = [over("main-0", Cause::Exited { code: 0 }, 1)];
-        assert_eq!(
-            said(JobState::Running, &plan, &runs),
-            "TryAgain: every task that counts has ended; it is started again whenever it is over"
-        );
-        assert_eq!(said(JobState::Stopping, &plan, &runs), "AllGone(Failed): stopped by ann");
-    }
-
-    #[test]
-    fn a_job_that_dies_again_and_again_waits_longer_each_time_and_says_how_long() {
-        let plan = plan("{name: j, retries: always, roles: {main: {command: train}}}");
-        let runs = [over("main-0", Cause::Exited { code: 3 }, 1)];
-        let used = Used { for_user: 3, for_platform: 0, in_a_row: 3 };
-        let case = Case { state: JobState::Running, plan: &plan, attempt: 4, used, stop_by: None, runs: &runs };
-        let judged = judge(&case).unwrap();
-        assert_eq!(judged.used, Used { for_user: 4, for_platform: 0, in_a_row: 4 });
-        assert_eq!(judged.reason, "main-0 exited with code 3 after 2s; retry 4, as often as it takes; waits 4s before attempt 5");
-    }
-
-    #[test]
-    fn what_can_never_start_is_not_tried_again() {
-        let plan = plan("{name: j, retries: always, roles: {main: {command: pyhton3}}}");
-        let cause = Cause::CannotStart { why: "no program `pyhton3` in PATH".into(), whose: crate::task::Whose::User };
-        assert_eq!(
-            said(JobState::Running, &plan, &[over("main-0", cause, 1)]),
-            "AllGone(Failed): main-0 could not start: no program `pyhton3` in PATH after 2s; a retry would end the same way"
-        );
-    }
-
-    fn in_attempt(attempt: u32, run: RunFacts) -> RunFacts {
-        RunFacts { attempt, ..run }
-    }
-
-    #[test]
-    fn a_job_that_is_no_gang_runs_as_soon_as_what_is_placed_of_it_does() {
-        let plan = plan("{name: j, gang: false, roles: {worker: {tasks: 3, command: train}}}");
-        assert_eq!(said(JobState::Starting, &plan, &[live("worker-0", TaskState::Starting)]), "nothing");
-        assert_eq!(said(JobState::Starting, &plan, &[live("worker-0", TaskState::Running)]), "AllUp:");
-        let over_in_a_blink = [over("worker-0", Cause::Exited { code: 0 }, 1)];
-        assert_eq!(said(JobState::Starting, &plan, &over_in_a_blink), "AllUp:");
-        assert_eq!(said(JobState::Running, &plan, &over_in_a_blink), "nothing");
-        let all = ["worker-0", "worker-1", "worker-2"].map(|task| over(task, Cause::Exited { code: 0 }, 1));
-        assert_eq!(said(JobState::Running, &plan, &all), "AllGone(Succeeded): every task that counts has ended");
-    }
-
-    #[test]
-    fn a_task_that_will_be_tried_again_has_not_failed() {
-        let plan = plan("{name: j, gang: false, roles: {worker: {tasks: 2, retries: 1, command: train}}}");
-        let failed = |attempt, order| in_attempt(attempt, over("worker-0", Cause::Exited { code: 3 }, order));
-        let lives = || live("worker-1", TaskState::Running);
-        assert_eq!(said(JobState::Running, &plan, &[failed(1, 1), lives()]), "nothing");
-        assert_eq!(said(JobState::Running, &plan, &[failed(1, 1)]), "nothing");
-        let twice = [failed(1, 1), failed(2, 2), lives()];
-        assert_eq!(said(JobState::Running, &plan, &twice), "Decided: 1 of 2 worker tasks failed; 1 decide");
-        let stopped = [failed(1, 1), failed(2, 2), over("worker-1", Cause::Stopped { killed: false }, 3)];
-        assert_eq!(said(JobState::Finishing, &plan, &stopped), "AllGone(Failed): worker-0 exited with code 3 after 2s, at try 2");
-    }
-
-    #[test]
-    fn a_job_that_is_no_gang_is_stopped_when_nothing_of_it_lives_whatever_waits() {
-        let plan = plan("{name: j, gang: false, roles: {worker: {tasks: 9, command: train}}}");
-        assert_eq!(said(JobState::Stopping, &plan, &[live("worker-0", TaskState::Running)]), "nothing");
-        assert_eq!(
-            said(JobState::Stopping, &plan, &[over("worker-0", Cause::Stopped { killed: false }, 1)]),
-            "AllGone(Failed): stopped by ann"
-        );
-        assert_eq!(said(JobState::Stopping, &plan, &[]), "AllGone(Failed): stopped by ann");
-    }
-
-    #[test]
-    fn the_retries_of_a_job_that_is_no_gang_start_all_of_it_again() {
-        let plan = plan("{name: j, gang: false, retries: 2, roles: {worker: {tasks: 2, command: train}}}");
-        let runs = [over("worker-0", Cause::Exited { code: 3 }, 1), over("worker-1", Cause::Exited { code: 0 }, 2)];
-        assert_eq!(said(JobState::Running, &plan, &runs), "TryAgain: worker-0 exited with code 3 after 2s; retry 1 of 2");
-    }
-
-    #[test]
-    fn a_job_that_is_stopped_while_the_sandbox_of_its_failed_task_is_kept_has_failed() {
-        let plan = plan("{name: j, keep_failed: 30m, roles: {main: {tasks: 2, command: train}}}");
-        let mut failed = over("main-0", Cause::Exited { code: 3 }, 2);
-        failed.kept = failed.ending.clone().map(|ending| crate::task::Kept { ending, until_ms: 9000, pid: 7 });
-        let runs = [failed, over("main-1", Cause::Stopped { killed: false }, 1)];
-        assert_eq!(
-            said(JobState::Stopping, &plan, &runs),
-            "HadFailed: main-0 exited with code 3 after 2s; stopped by ann while its sandbox was kept"
-        );
-    }
-
-    /// The tally that a database would give for these runs.
-    fn tally(plan: &Plan, runs: &[RunFacts]) -> Tally {
-        let mut tally = Tally::default();
-        for role in &plan.roles {
-            let own: Vec<&RunFacts> = runs.iter().filter(|run| run.task.role == role.name).collect();
-            let there = |index: &u32| own.iter().any(|run| run.task.index == *index);
-            let first = (0..role.tasks).filter(there).max().map_or(0, |last| last + 1);
-            let left_out = (0..first).filter(|index| !there(index)).collect();
-            let good = |index: &u32| own.iter().any(|run| run.task.index == *index && run.state == TaskState::Succeeded);
-            let succeeded = (0..role.tasks).filter(good).count() as u32;
-            tally.roles.insert(role.name.clone(), crate::standing::Placed { first, left_out, succeeded });
-            tally.rest.extend(own.iter().filter(|run| !good(&run.task.index)).map(|run| (*run).clone()));
-        }
-        tally
-    }
-
-    #[test]
-    fn a_glance_at_a_job_that_is_no_gang_sees_what_a_closer_look_does() {
-        let plans =
-            ["{}", "{min_failed: 2}", "{min_succeeded: 2}", "{min_failed: never}", "{min_failed: 2, min_succeeded: 1}"].map(|completion| {
-                plan(&format!(
-                    "{{name: j, gang: false, roles: {{worker: {{tasks: 3, retries: 1, command: x, completion: {completion}}}}}}}"
-                ))
-            });
-        let fates = |task: &str, order| {
-            [
-                vec![],
-                vec![live(task, TaskState::Starting)],
-                vec![live(task, TaskState::Running)],
-                vec![over(task, Cause::Exited { code: 0 }, order)],
-                vec![over(task, Cause::Exited { code: 3 }, order)],
-                vec![over(task, Cause::Exited { code: 3 }, order), in_attempt(2, over(task, Cause::Exited { code: 3 }, order + 10))],
-                vec![over(task, Cause::Exited { code: 3 }, order), in_attempt(2, over(task, Cause::Exited { code: 0 }, order + 10))],
-                vec![over(task, Cause::Stopped { killed: false }, order)],
-            ]
-        };
-        let mut seen = [0; 3];
-        for plan in &plans {
-            for (first, second, third) in fates("worker-0", 1)
-                .iter()
-                .flat_map(|a| fates("worker-1", 2).into_iter().map(move |b| (a.clone(), b)))
-                .flat_map(|(a, b)| fates("worker-2", 3).into_iter().map(move |c| (a.clone(), b.clone(), c)))
-            {
-                let runs = [first, second, third].concat();
-                for state in [JobState::Starting, JobState::Running] {
-                    let case = Case { state, plan, attempt: 1, used: Used::default(), stop_by: None, runs: &runs };
-                    let judged = judge(&case).map(|it| it.event);
-                    match glance(plan, state, &tally(plan, &runs)) {
-                        Glance::Nothing => {
-                            seen[0] += 1;
-                            assert_eq!(judged, None, "{runs:?}");
-                        }
-                        Glance::AllUp => {
-                            seen[1] += 1;
-                            assert_eq!(judged, Some(JobEvent::AllUp), "{runs:?}");
-                        }
-                        Glance::LookCloser => seen[2] += 1,
-                    }
-                }
-            }
-        }
-        assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
-    }
-}
+mod tests;

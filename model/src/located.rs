@@ -382,5 +382,10 @@ fn syntax(error: &ScanError, place: Place, ways: Ways) -> Problem {
     if error.info().contains("tab") {
         return problem.hint("indent with spaces, not tabs");
     }
+    if error.info().contains("mapping values are not allowed") {
+        return problem.hint(
+            "a text with `: ` in it, or one that ends with `:`, stands in quotes; else look at the indentation here and on the line before",
+        );
+    }
     problem.hint("look at the indentation, the quotes and the brackets here and on the line before")
 }

@@ -5,9 +5,17 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    code::CodePlan,
     framework::Environment,
-    ids::{NodeName, RunKey},
+    ids::{NodeName, RunKey, VolumeName},
+    plan::{Freight, MetricsPlan, Requirements, SecretPlan, old},
+    volume::{Credentials, Volume},
 };
+
+mod filled;
+
+pub use filled::SECRETS;
+pub(crate) use filled::shell_line;
 
 /// Written by the engine into the run's directory, or fetched by a supervisor that has only a route
 /// to the server.
@@ -27,9 +35,34 @@ pub struct RunOrder {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
     /// Seen at `/code`, with the run's own writable layer above it.
-    pub code: Option<String>,
-    /// Seen read-only at `/input`.
-    pub input: Option<String>,
+    #[serde(default, deserialize_with = "old::code")]
+    #[schema(value_type = Object)]
+    pub code: Option<CodePlan>,
+    /// What to ask for before anything is made ready. Command, variables and setup have these by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<String, SecretPlan>,
+    /// What of the code says which Python packages it needs.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub requirements: Requirements,
+    /// Run by the shell before the command, in the same place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<String>,
+    /// Where outputs go is said for this task alone: its own name is in the paths already.
+    #[serde(default, alias = "input", deserialize_with = "old::freight")]
+    #[schema(value_type = Object)]
+    pub freight: Freight,
+    /// Paths below `/output` that belong to other tasks of the job and are not this one's to copy.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_ours: Vec<String>,
+    /// What the server looks for in what the child writes.
+    #[serde(default, skip_serializing_if = "MetricsPlan::is_default")]
+    #[schema(value_type = Object)]
+    pub metrics: MetricsPlan,
+    /// Every volume that is named above.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(value_type = Object)]
+    pub volumes: BTreeMap<VolumeName, Volume>,
     /// The Python environment that is first in the child's `PATH`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<Environment>,
@@ -45,6 +78,30 @@ pub struct RunOrder {
     /// Only where there is more than one task and they begin together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gang: Option<GangOrder>,
+}
+
+impl RunOrder {
+    /// Whether anything the child writes is to be copied elsewhere.
+    pub fn copies_out(&self) -> bool {
+        self.freight.copies_out()
+    }
+}
+
+/// What a run may know and nobody else: asked for when it starts, and kept in memory.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunSecrets {
+    /// The job's, by name.
+    #[serde(default)]
+    pub values: BTreeMap<String, String>,
+    /// What opens the volumes that the job names.
+    #[serde(default)]
+    pub volumes: BTreeMap<VolumeName, Credentials>,
+}
+
+impl std::fmt::Debug for RunSecrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RunSecrets(******)")
+    }
 }
 
 /// What a task of a gang has to know of the others.
@@ -86,6 +143,13 @@ pub enum Report {
     /// Something takes its time before the child can start.
     Preparing {
         what: String,
+        /// The same in Chinese, where there is any.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        zh: String,
+    },
+    /// The code is there, and is exactly this.
+    Code {
+        commit: String,
     },
     /// Everything is prepared; the child waits for its gang.
     Ready {
@@ -97,6 +161,16 @@ pub enum Report {
         pid: u32,
         /// What the kernel refused, in words; the task runs with less.
         missing: Vec<String>,
+        /// What was done before it could start.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steps: Vec<crate::step::Step>,
+        /// When it said its first word, if it has.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spoke_at_ms: Option<u64>,
+    },
+    /// The child said its first word.
+    Spoke {
+        at_ms: u64,
     },
     /// The child has failed; the run ends when its sandbox is given up.
     Kept {
@@ -104,5 +178,13 @@ pub enum Report {
     },
     Ended {
         ending: crate::task::Ending,
+    },
+    /// What the child wrote is being copied out; words about how it goes.
+    Syncing {
+        why: String,
+    },
+    /// All of it is where it was to go.
+    Synced {
+        synced: crate::sync::Synced,
     },
 }

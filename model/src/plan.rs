@@ -7,25 +7,36 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    bundle::CodeLimits,
+    code::CodePlan,
     framework::Framework,
-    ids::{JobName, RoleName},
+    ids::{JobName, RoleName, VolumeName},
+    location::Location,
+    provenance::Origin,
     resources::{GIB, MIB, Resources, port_kind},
     spec::{self, Convention, JobSpec, Param, Problem},
+    template,
 };
 
+mod channels;
 mod compile;
+mod metrics;
+pub(crate) mod old;
 mod remarks;
 mod role;
 mod show;
 #[cfg(test)]
 mod tests;
 mod view;
+mod volumes;
 
+pub use channels::{Beginning, FormerJob, Freight, Requirements};
 pub use compile::compile;
 pub(crate) use compile::{DESCRIPTION_CHARACTERS_MAX, DURATION_MS_MAX, TAG_CHARACTERS_MAX, TAGS_MAX};
+pub use metrics::MetricsPlan;
 pub use remarks::remarks;
 pub(crate) use role::{ACCELERATORS_MAX, CPUS_MAX, MEMORY_BYTES_MAX};
-pub use view::{PlanView, PortView, RoleView};
+pub use view::{ChannelView, PlanView, PortView, RoleView};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
@@ -45,13 +56,35 @@ pub struct Plan {
     pub keep_failed_ms: Option<u64>,
     pub framework: Option<Framework>,
     pub params: IndexMap<String, Param>,
-    /// Put into a command when its task is started, and never shown.
-    pub secrets: BTreeMap<String, String>,
+    /// Where each secret is, and how it gets to the tasks that need it. What it is does not stand here.
+    pub secrets: BTreeMap<String, SecretPlan>,
     pub conventions: BTreeSet<Convention>,
-    pub code: Option<String>,
-    pub input: Option<String>,
+    #[serde(default, deserialize_with = "old::code")]
+    pub code: Option<CodePlan>,
+    #[serde(default)]
+    pub requirements: Requirements,
+    /// Run by the shell in every task before its command.
+    #[serde(default)]
+    pub setup: Option<String>,
+    #[serde(default, alias = "input", deserialize_with = "old::freight")]
+    pub freight: Freight,
+    #[serde(default)]
+    pub metrics: MetricsPlan,
     /// In the order of the file.
     pub roles: Vec<RolePlan>,
+    #[serde(default, skip_serializing_if = "Origin::is_empty")]
+    pub origin: Origin,
+}
+
+/// Where a secret is, and where it goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct SecretPlan {
+    /// The name by which the job's owner keeps it; if absent it came with the job file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub named: Option<String>,
+    /// Whether tasks find it in a file of `/secrets`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub file: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,6 +101,7 @@ pub struct RolePlan {
     pub shared_memory_bytes: u64,
     /// By label, for each task.
     pub ports: BTreeMap<String, PortPlan>,
+    /// Parameters are in, secrets are not yet.
     pub env: BTreeMap<String, String>,
     pub completion: CompletionPlan,
 }
@@ -116,6 +150,8 @@ pub struct HouseRules {
     /// Whether tasks run in the images that job files name.
     pub runs_images: bool,
     pub gang_timeout_ms: u64,
+    /// How much a person's folder may be.
+    pub code: CodeLimits,
 }
 
 impl Default for HouseRules {
@@ -131,14 +167,21 @@ impl Default for HouseRules {
             grid_versions_max: 1000,
             runs_images: false,
             gang_timeout_ms: 600_000,
+            code: CodeLimits::default(),
         }
     }
 }
 
 /// Job file text → spec and plan, or every problem of the file at once, each at its line and column.
 pub fn from_text(text: &str, house: &HouseRules) -> Result<(JobSpec, Plan), Vec<Problem>> {
+    from_text_with(text, house, |_| {})
+}
+
+/// The same for a file in which something is still to be put in, such as what its paths are relative to.
+pub fn from_text_with(text: &str, house: &HouseRules, complete: impl FnOnce(&mut JobSpec)) -> Result<(JobSpec, Plan), Vec<Problem>> {
     let reading = spec::read_all(text);
-    let Some(spec) = reading.spec else { return Err(spec::in_order(reading.problems)) };
+    let Some(mut spec) = reading.spec else { return Err(spec::in_order(reading.problems)) };
+    complete(&mut spec);
     let mut problems = reading.problems;
     let found = match compile(&spec, house) {
         Ok(plan) if problems.is_empty() => return Ok((spec, plan)),
@@ -180,6 +223,21 @@ impl Plan {
 
     pub fn task_count(&self) -> u32 {
         self.roles.iter().map(|role| role.tasks).sum()
+    }
+
+    /// Every volume that is named anywhere in it.
+    pub fn volumes(&self) -> BTreeSet<&VolumeName> {
+        let code = self.code.iter().filter_map(|code| if let CodePlan::At(at) = code { Some(at) } else { None });
+        self.freight.locations().chain(code).filter_map(Location::volume).collect()
+    }
+
+    /// What the tasks of a role need of the job's secrets: those that something of theirs names, and those that are files.
+    pub fn secrets_of(&self, role: &RolePlan) -> BTreeMap<String, SecretPlan> {
+        let password = self.code.iter().filter_map(|code| if let CodePlan::Git(git) = code { git.password.as_ref() } else { None });
+        let texts = role.command.iter().chain(role.env.values()).chain(&self.setup).chain(password);
+        let named: BTreeSet<&str> = texts.flat_map(|text| template::secrets(text)).collect();
+        let needed = self.secrets.iter().filter(|(name, plan)| plan.file || named.contains(name.as_str()));
+        needed.map(|(name, plan)| (name.clone(), plan.clone())).collect()
     }
 
     /// All its tasks together.

@@ -97,7 +97,7 @@ mod tests {
         Seen { run: run.clone(), phase }
     }
     fn ending() -> Ending {
-        Ending { cause: Cause::Exited { code: 0 }, started_at_ms: Some(1), ended_at_ms: 2, peak_memory_bytes: None, cpu_ms: None }
+        Ending::new(Cause::Exited { code: 0 }, Some(1), 2)
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::{
     ids::{JobId, JobName, RoleName, TaskName},
     plan::Plan,
     spec::Convention,
+    template,
 };
 
 mod arena;
@@ -25,6 +26,7 @@ mod tests;
 mod tf_config;
 mod torch;
 
+pub(crate) use circle::leading_role;
 use circle::{Circle, Peer, Unplaced};
 pub use ports::{Extra, extra_ports, ports};
 
@@ -58,6 +60,7 @@ pub struct Gang<'a> {
 /// What one task is told.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Peers {
+    /// Secrets are not in yet.
     pub env: Variables,
     /// Variables that hold a path, as it is inside the sandbox: `/peers/hostfile`, `/output`. Only the
     /// supervisor knows where that really is if there is no sandbox.
@@ -67,13 +70,9 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// The same, with a mask over every one of these values; the longest first, as one may be a part of another.
-    pub fn without<'s>(mut self, secrets: impl Iterator<Item = &'s String>) -> Self {
-        let mut secrets: Vec<&String> = secrets.filter(|secret| !secret.is_empty()).collect();
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        for secret in secrets {
-            self.env.values_mut().for_each(|value| *value = value.replace(secret.as_str(), crate::spec::MASK));
-        }
+    /// As people are shown it: secrets stand there by name.
+    pub fn shown(mut self) -> Self {
+        self.env.values_mut().for_each(|value| *value = template::shown(value));
         self
     }
 }

@@ -1,13 +1,17 @@
 //! How it ended → again or not, and after which pause.
 
 use crate::{
+    diagnose::RetryClass,
     plan::Retries,
-    task::{Cause, Whose},
+    task::{Cause, Ending, Whose},
+    words::Words,
 };
 
 /// Failures of the platform are not the user's to pay for, but what the platform fails every time must not
 /// circle for ever. With the pauses between them, this many take about an hour.
 pub const PLATFORM_RETRIES_MAX: u32 = 20;
+/// What ran out of memory will most likely do so again. A job that asked for retries without an end gets this many.
+pub const BOUNDED_RETRIES_MAX: u32 = 3;
 /// The longest pause between two attempts.
 pub const PAUSE_MS_MAX: u64 = 300_000;
 const PAUSE_MS_FIRST: u64 = 1_000;
@@ -42,19 +46,34 @@ pub fn pause_left_ms(not_before_ms: u64, now_ms: u64) -> Option<u64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     Success,
-    /// An ordinary failure of the user's program, running out of memory included: it may go better next time.
+    /// An ordinary failure of the user's program: it may go better next time.
     User,
-    /// The program could not even be started, and that was the user's doing: it will never go better.
+    /// The same, but hardly: such as running out of memory.
+    Bounded,
+    /// It will never go better, and that is the user's doing.
     Permanent,
     Platform,
 }
 
 impl Class {
+    /// By the catalogue's entry, where one was found.
+    pub fn of(ending: &Ending) -> Self {
+        let by_entry = ending.diagnosis.as_ref().filter(|_| ending.cause != (Cause::Exited { code: 0 })).map(|it| it.retry);
+        match by_entry {
+            Some(RetryClass::Never) => Class::Permanent,
+            Some(RetryClass::Counts) => Class::User,
+            Some(RetryClass::Bounded) => Class::Bounded,
+            Some(RetryClass::Platform) => Class::Platform,
+            None => Self::of_cause(&ending.cause),
+        }
+    }
+
     /// A task that was stopped though nobody asked us was stopped by its surroundings: a shutdown, an operator.
-    pub fn of(cause: &Cause) -> Self {
+    fn of_cause(cause: &Cause) -> Self {
         match cause {
             Cause::Exited { code: 0 } => Class::Success,
-            Cause::Exited { .. } | Cause::Signaled { .. } | Cause::OutOfMemory { .. } => Class::User,
+            Cause::OutOfMemory { .. } => Class::Bounded,
+            Cause::Exited { .. } | Cause::Signaled { .. } | Cause::SetupFailed { .. } => Class::User,
             Cause::CannotStart { whose: Whose::User, .. } => Class::Permanent,
             Cause::CannotStart { whose: Whose::Platform, .. } | Cause::Stopped { .. } | Cause::Unknown { .. } => Class::Platform,
         }
@@ -63,8 +82,8 @@ impl Class {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Again {
-    Yes { used: Used, reason: String },
-    No { reason: String },
+    Yes { used: Used, reason: Words },
+    No { reason: Words },
 }
 
 /// `allowed` is what was asked for; it has just ended after running that long.
@@ -72,26 +91,45 @@ pub fn again(allowed: Retries, used: Used, class: Class, ran_ms: u64) -> Again {
     let used = if ran_ms >= LONG_RUN_MS { Used { for_platform: 0, in_a_row: 0, ..used } } else { used };
     let used = Used { in_a_row: used.in_a_row + 1, ..used };
     let counted = Used { for_user: used.for_user + 1, ..used };
-    let no = |reason: &str| Again::No { reason: reason.to_owned() };
+    let no = |en: &str, zh: &str| Again::No { reason: Words::new(en, zh) };
+    let n = counted.for_user;
+    let yes = |used: Used, en: String, zh: String| Again::Yes { used, reason: Words::new(en, zh) };
     match (class, allowed) {
         (Class::Success | Class::Permanent, Retries::Forever) => {
-            Again::Yes { used, reason: "it is started again whenever it is over".into() }
+            yes(used, "it is started again whenever it is over".into(), "只要结束就会重新启动".into())
         }
-        (Class::Success, Retries::UpTo(_) | Retries::Always) => no("it succeeded"),
-        (Class::Permanent, Retries::UpTo(_) | Retries::Always) => no("a retry would end the same way"),
+        (Class::Success, Retries::UpTo(_) | Retries::Always) => no("it succeeded", "已成功"),
+        (Class::Permanent, Retries::UpTo(_) | Retries::Always) => no("a retry would end the same way", "重试结果也一样，不再重试"),
         (Class::User, Retries::Always | Retries::Forever) => {
-            Again::Yes { used: counted, reason: format!("retry {}, as often as it takes", counted.for_user) }
+            yes(counted, format!("retry {n}, as often as it takes"), format!("第 {n} 次重试，不限次数"))
         }
-        (Class::User, Retries::UpTo(most)) if used.for_user < most => {
-            Again::Yes { used: counted, reason: format!("retry {} of {most}", counted.for_user) }
-        }
-        (Class::User, Retries::UpTo(0)) => no("no retries were asked for"),
-        (Class::User, Retries::UpTo(most)) => Again::No { reason: format!("all {most} retries are used") },
-        (Class::Platform, _) if used.for_platform < PLATFORM_RETRIES_MAX => Again::Yes {
-            used: Used { for_platform: used.for_platform + 1, ..used },
-            reason: "the failure was the platform's, so this retry does not count".into(),
+        (Class::Bounded, Retries::Always | Retries::Forever) if used.for_user < BOUNDED_RETRIES_MAX => yes(
+            counted,
+            format!("retry {n} of the {BOUNDED_RETRIES_MAX} that such an end gets at most"),
+            format!("第 {n} 次重试，这类结束最多重试 {BOUNDED_RETRIES_MAX} 次"),
+        ),
+        (Class::Bounded, Retries::Always | Retries::Forever) => Again::No {
+            reason: Words::new(
+                format!("it was tried again {} times, and such an end is not tried for ever", used.for_user),
+                format!("已重试 {} 次，这类结束不会无限重试", used.for_user),
+            ),
         },
-        (Class::Platform, _) => Again::No { reason: format!("the platform failed it {} times in a row", used.for_platform + 1) },
+        (Class::User | Class::Bounded, Retries::UpTo(most)) if used.for_user < most => {
+            yes(counted, format!("retry {n} of {most}"), format!("第 {n} 次重试，共 {most} 次"))
+        }
+        (Class::User | Class::Bounded, Retries::UpTo(0)) => no("no retries were asked for", "作业没有要求重试"),
+        (Class::User | Class::Bounded, Retries::UpTo(most)) => {
+            no(&format!("all {most} retries are used"), &format!("{most} 次重试已全部用完"))
+        }
+        (Class::Platform, _) if used.for_platform < PLATFORM_RETRIES_MAX => yes(
+            Used { for_platform: used.for_platform + 1, ..used },
+            "the failure was the platform's, so this retry does not count".into(),
+            "这是平台的故障，重试不计次数".into(),
+        ),
+        (Class::Platform, _) => {
+            let times = used.for_platform + 1;
+            no(&format!("the platform failed it {times} times in a row"), &format!("平台连续 {times} 次未能运行它"))
+        }
     }
 }
 
@@ -111,7 +149,7 @@ mod tests {
     #[test]
     fn every_class_meets_every_kind_of_retries() {
         let mut table = String::new();
-        for class in [Platform, Permanent, User, Success] {
+        for class in [Platform, Permanent, User, Bounded, Success] {
             for allowed in [Retries::UpTo(2), Retries::Always, Retries::Forever] {
                 table += &format!("{:<10}{:<9}{}\n", format!("{class:?}"), allowed.to_string(), said(allowed, 0, 0, class));
             }
@@ -126,6 +164,9 @@ mod tests {
         User      2        yes 1/0 retry 1 of 2
         User      always   yes 1/0 retry 1, as often as it takes
         User      forever  yes 1/0 retry 1, as often as it takes
+        Bounded   2        yes 1/0 retry 1 of 2
+        Bounded   always   yes 1/0 retry 1 of the 3 that such an end gets at most
+        Bounded   forever  yes 1/0 retry 1 of the 3 that such an end gets at most
         Success   2        no it succeeded
         Success   always   no it succeeded
         Success   forever  yes 0/0 it is started again whenever it is over
@@ -142,10 +183,15 @@ mod tests {
     }
 
     #[test]
-    fn running_out_of_memory_is_an_ordinary_failure_and_counts() {
-        assert_eq!(Class::of(&Cause::OutOfMemory { limit_bytes: 1, kills: 1 }), User);
-        assert_eq!(Class::of(&Cause::CannotStart { why: "no program".into(), whose: Whose::User }), Permanent);
-        assert_eq!(Class::of(&Cause::Stopped { killed: false }), Platform);
+    fn running_out_of_memory_counts_and_is_never_tried_for_ever() {
+        let class = |cause: Cause| Class::of(&Ending::new(cause, None, 0));
+        assert_eq!(class(Cause::OutOfMemory { limit_bytes: 1, kills: 1 }), Bounded);
+        assert_eq!(class(Cause::CannotStart { why: "no program".into(), whose: Whose::User }), Permanent);
+        assert_eq!(class(Cause::Stopped { killed: false }), Platform);
+        assert_eq!(said(Retries::Always, 2, 0, Bounded), "yes 3/0 retry 3 of the 3 that such an end gets at most");
+        let over = "no it was tried again 3 times, and such an end is not tried for ever";
+        assert_eq!([Retries::Always, Retries::Forever].map(|it| said(it, 3, 0, Bounded)), [over, over]);
+        assert_eq!(said(Retries::UpTo(9), 8, 0, Bounded), "yes 9/0 retry 9 of 9", "what was asked for is given");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ids::{JobId, NodeName, RoleName},
     resources::Resources,
+    words::Words,
 };
 
 mod amount;
@@ -93,8 +94,8 @@ pub enum What {
     /// One entry for every task that waited, in the order of the demands and their indices.
     Start(Vec<Assignment>),
     /// Some tasks of a job that is no gang, and why the next of them waits.
-    Part(Vec<Assignment>, String),
-    Wait(String),
+    Part(Vec<Assignment>, Words),
+    Wait(Words),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -127,7 +128,7 @@ pub fn place(queue: &[Waiting], nodes: &[Node], held: &[Held], now_ms: u64) -> V
         let waits = own.iter().find_map(|(rank, _)| Some((*rank, tried[*rank].why?)));
         let starts: Vec<Assignment> = own.iter().flat_map(|(rank, unit)| unit.assignments(&turn, *rank, &tried[*rank])).collect();
         let waiting = queue[own[0].1.of];
-        let reason = |(rank, why)| unit::with_the_others(waiting, starts.len(), scene.reason(&turn, rank, why, before));
+        let reason = |(rank, why)| unit::with_the_others(waiting, starts.len(), &scene.reason(&turn, rank, why, before));
         let what = match waits.map(reason) {
             None => What::Start(starts),
             Some(reason) if starts.is_empty() => What::Wait(reason),

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+mod channels;
+mod code;
+mod metrics;
 mod param;
 mod problem;
 mod read;
@@ -14,13 +17,16 @@ mod suggest;
 mod walk;
 mod yaml;
 
+pub use channels::{Input, InputChannel, Output, OutputChannel};
+pub use code::{Code, CodeAt, GitCode, UploadedCode};
+pub use metrics::Metrics;
 pub use param::Mismatch;
 pub use problem::Problem;
 pub(crate) use problem::{harmless, in_order, join, shown};
 pub use read::read;
 pub(crate) use read::read_all;
 pub use schema::schema;
-pub use secrets::{MASK, fill_masked, mask};
+pub use secrets::{MASK, SaidSecret, Secret, fill_masked, mask};
 pub use suggest::nearest_of as nearest;
 pub use walk::Places;
 pub(crate) use walk::{Elsewhere, Field, Keys, Walk, is_null, outward, scalar, whole_number};
@@ -85,22 +91,56 @@ pub struct JobSpec {
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(schema_with = "schema::params")]
     pub params: IndexMap<String, Param>,
-    /// Passwords and keys; a command has them where it says `{{ secrets.NAME }}`. They are never shown again.
+    /// Passwords and keys, or the names of those that you keep with the server: `{named: wandb}`. A command or variable has
+    /// them where it says `{{ secrets.NAME }}`; with `file: true` they are in `/secrets/NAME`. They are never shown again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "schema::secrets")]
-    pub secrets: BTreeMap<String, String>,
+    pub secrets: BTreeMap<String, Secret>,
     /// Whose variables tell a task about its peers, beside our own. If not given, a job with several
     /// tasks has all that suit a new job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::conventions")]
     pub conventions: Option<Vec<Convention>>,
-    /// A directory of this machine, seen by every task at `/code`. What tasks write there stays with the run.
+    /// What every task finds at `/code`: a folder of yours, a git repository, or a place in a volume. What tasks write there
+    /// stays with the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-    /// A directory of this machine, seen read-only by every task at `/input`.
+    #[schemars(schema_with = "schema::code")]
+    pub code: Option<Code>,
+    /// The file of the code that names Python packages to be installed before anything runs; `requirements.txt`, `uv.lock` or
+    /// `pyproject.toml` if not given, and `none` for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<String>,
-    /// Environment variables for every task, taken as they are.
+    pub requirements: Option<String>,
+    /// A line for the shell that is run in every task before its command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<String>,
+    /// What every task finds read-only at `/input`: a volume and path, a directory, or a URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::input")]
+    pub input: Option<Input>,
+    /// Several of them, each found at `/input/NAME`.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schemars(schema_with = "schema::inputs")]
+    pub inputs: IndexMap<String, Input>,
+    /// Where everything that tasks write to `/output` is copied, while they run and completely at their end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::output")]
+    pub output: Option<Output>,
+    /// Further places, each for what is written to `/output/NAME`.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    #[schemars(schema_with = "schema::outputs")]
+    pub outputs: IndexMap<String, Output>,
+    /// Where the log of every task is copied as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logs: Option<String>,
+    /// How numbers are found in what tasks write; if not given, in event files, `metrics.jsonl`, `metrics.csv` and lines such as
+    /// `loss: 0.12`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::metrics")]
+    pub metrics: Option<Metrics>,
+    /// What lies in `/output` before the first attempt: a former version's output, such as `digits@2`, or a place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Environment variables for every task; `{{ params.NAME }}` and `{{ secrets.NAME }}` are filled in.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "schema::env")]
     pub env: BTreeMap<String, String>,

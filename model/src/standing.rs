@@ -15,7 +15,9 @@ use crate::{
     plan::{Plan, Retries, RolePlan},
     resources::show_duration_ms,
     retry::{Again, Class, Used, again},
+    sync::SyncState,
     task::{Ending, Kept, TaskState},
+    words::Words,
 };
 
 /// One run of the current attempt of a job.
@@ -28,6 +30,8 @@ pub struct RunFacts {
     pub kept: Option<Kept>,
     /// Which place it took among the endings of the job's attempt.
     pub end_order: Option<u64>,
+    /// How far its output has come, where it goes anywhere.
+    pub sync: Option<SyncState>,
 }
 
 #[derive(Clone, Debug)]
@@ -43,7 +47,7 @@ pub enum Stands<'a> {
     /// Failed, and to be placed again.
     Again {
         not_before_ms: u64,
-        reason: String,
+        reason: Words,
     },
     Lives(&'a RunFacts),
     /// Ended for good.
@@ -124,7 +128,7 @@ fn alone<'a>(role: &RolePlan, runs: &[&'a RunFacts]) -> Stands<'a> {
     for run in runs {
         let Some(ending) = run.ending.as_ref().filter(|_| run.state.is_over()) else { return Stands::Lives(run) };
         let ran_ms = ending.started_at_ms.map_or(0, |started| ending.ended_at_ms.saturating_sub(started));
-        stands = match again(Retries::UpTo(role.task_retries), used, Class::of(&ending.cause), ran_ms) {
+        stands = match again(Retries::UpTo(role.task_retries), used, Class::of(ending), ran_ms) {
             Again::No { .. } => return Stands::Over(run),
             Again::Yes { used: more, reason } => {
                 used = more;
@@ -135,10 +139,18 @@ fn alone<'a>(role: &RolePlan, runs: &[&'a RunFacts]) -> Stands<'a> {
     stands
 }
 
-fn again_after<'a>(run: &RunFacts, ending: &Ending, pause_ms: u64, reason: &str) -> Stands<'a> {
-    let next = run.attempt + 1;
-    let when = if pause_ms == 0 { String::new() } else { format!("; waits {} before attempt {next}", show_duration_ms(pause_ms)) };
-    Stands::Again { not_before_ms: ending.ended_at_ms + pause_ms, reason: format!("{} {ending}; {reason}{when}", run.task) }
+fn again_after<'a>(run: &RunFacts, ending: &Ending, pause_ms: u64, reason: &Words) -> Stands<'a> {
+    let reason = ending.words().of(&run.task).then(reason).then(&waits_before(pause_ms, run.attempt + 1));
+    Stands::Again { not_before_ms: ending.ended_at_ms + pause_ms, reason }
+}
+
+/// The pause between two tries, in words; nothing if there is none.
+pub(crate) fn waits_before(pause_ms: u64, attempt: u32) -> Words {
+    if pause_ms == 0 {
+        return Words::default();
+    }
+    let pause = show_duration_ms(pause_ms);
+    Words::new(format!("waits {pause} before attempt {attempt}"), format!("等待 {pause} 后进行第 {attempt} 次尝试"))
 }
 
 #[cfg(test)]
@@ -165,8 +177,8 @@ mod tests {
             other => panic!("no such sign {other}"),
         };
         let state = cause.as_ref().map_or(TaskState::Running, Cause::state);
-        let ending = cause.map(|cause| Ending { cause, started_at_ms: Some(0), ended_at_ms: 2000, peak_memory_bytes: None, cpu_ms: None });
-        RunFacts { task: task.parse().unwrap(), attempt: attempt.parse().unwrap(), state, ending, kept: None, end_order: None }
+        let ending = cause.map(|cause| Ending::new(cause, Some(0), 2000));
+        RunFacts { task: task.parse().unwrap(), attempt: attempt.parse().unwrap(), state, ending, kept: None, end_order: None, sync: None }
     }
 
     fn said(plan: &Plan, runs: &str) -> String {

@@ -4,7 +4,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::resources::{Bytes, show_duration_ms};
+use crate::{
+    clues::Clues,
+    diagnose::Diagnosis,
+    resources::{Bytes, show_duration_ms},
+    step::Step,
+    words::Words,
+};
 
 /// Where one run of a task is. `Unknown` is an ending of its own: we cannot prove how it went, and do
 /// not guess.
@@ -60,6 +66,48 @@ pub struct Ending {
     /// CPU time of the whole tree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ms: Option<u64>,
+    /// When the child said its first word, if it said any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spoke_at_ms: Option<u64>,
+    /// What was done before the child could start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+    /// Only of a failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clues: Option<Box<Clues>>,
+    /// What the server concludes from all that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnosis: Option<Box<Diagnosis>>,
+}
+
+impl Ending {
+    /// An ending of which no more is known.
+    pub fn new(cause: Cause, started_at_ms: Option<u64>, ended_at_ms: u64) -> Self {
+        Self {
+            cause,
+            started_at_ms,
+            ended_at_ms,
+            peak_memory_bytes: None,
+            cpu_ms: None,
+            spoke_at_ms: None,
+            steps: Vec::new(),
+            clues: None,
+            diagnosis: None,
+        }
+    }
+
+    /// How it ended and after which time, and what is known of why.
+    pub fn words(&self) -> Words {
+        let mut words = self.cause.words();
+        if let Some(started) = self.started_at_ms {
+            let took = show_duration_ms(self.ended_at_ms.saturating_sub(started));
+            words = Words::new(format!("{} after {took}", words.en), format!("{}，运行了 {took}", words.zh));
+        }
+        match self.diagnosis.as_ref().filter(|it| it.tells_more) {
+            Some(it) => Words::new(format!("{} ({})", words.en, it.sentence.en), format!("{}（{}）", words.zh, it.sentence.zh)),
+            None => words,
+        }
+    }
 }
 
 /// A child that has failed, and whose sandbox stays for a while so that one can step in and look.
@@ -95,6 +143,10 @@ pub enum Cause {
         why: String,
         whose: Whose,
     },
+    /// What was to run before the command failed, with this code as a shell shows it. The command never ran.
+    SetupFailed {
+        code: i32,
+    },
     /// Its supervisor is gone and left no record.
     Unknown {
         why: String,
@@ -113,7 +165,11 @@ impl Cause {
     pub fn state(&self) -> TaskState {
         match self {
             Cause::Exited { code: 0 } => TaskState::Succeeded,
-            Cause::Exited { .. } | Cause::Signaled { .. } | Cause::OutOfMemory { .. } | Cause::CannotStart { .. } => TaskState::Failed,
+            Cause::Exited { .. }
+            | Cause::Signaled { .. }
+            | Cause::OutOfMemory { .. }
+            | Cause::CannotStart { .. }
+            | Cause::SetupFailed { .. } => TaskState::Failed,
             Cause::Stopped { .. } => TaskState::Stopped,
             Cause::Unknown { .. } => TaskState::Unknown,
         }
@@ -123,7 +179,7 @@ impl Cause {
     pub fn whose(&self) -> Option<Whose> {
         match self {
             Cause::Exited { code: 0 } | Cause::Stopped { .. } => None,
-            Cause::Exited { .. } | Cause::Signaled { .. } | Cause::OutOfMemory { .. } => Some(Whose::User),
+            Cause::Exited { .. } | Cause::Signaled { .. } | Cause::OutOfMemory { .. } | Cause::SetupFailed { .. } => Some(Whose::User),
             Cause::CannotStart { whose, .. } => Some(*whose),
             Cause::Unknown { .. } => Some(Whose::Platform),
         }
@@ -132,7 +188,7 @@ impl Cause {
     /// The code a shell would show for it.
     pub fn exit_code(&self) -> Option<i32> {
         match self {
-            Cause::Exited { code } => Some(*code),
+            Cause::Exited { code } | Cause::SetupFailed { code } => Some(*code),
             Cause::Signaled { signal } => Some(128 + signal),
             Cause::OutOfMemory { .. } => Some(137),
             Cause::CannotStart { .. } => Some(127),
@@ -141,26 +197,52 @@ impl Cause {
     }
 }
 
+impl Cause {
+    pub fn words(&self) -> Words {
+        match self {
+            Cause::Exited { code } => Words::new(format!("exited with code {code}"), format!("以代码 {code} 退出")),
+            Cause::Signaled { signal } => {
+                let name = signal_name(*signal);
+                let short = name.split(',').next().unwrap_or(name);
+                Words::new(format!("ended by signal {signal} ({name})"), format!("被信号 {signal}（{short}）结束"))
+            }
+            Cause::OutOfMemory { limit_bytes, kills } => {
+                let limit = Bytes(*limit_bytes);
+                Words::new(
+                    format!("out of memory: its limit is {limit} and the kernel killed {kills} of its processes"),
+                    format!("内存不足：上限为 {limit}，内核杀掉了其中 {kills} 个进程"),
+                )
+            }
+            Cause::Stopped { killed: false } => Words::new("stopped", "被停止"),
+            Cause::Stopped { killed: true } => {
+                Words::new("stopped; it did not end within its grace and was killed", "被停止；未在宽限时间内结束，已强制杀死")
+            }
+            Cause::CannotStart { why, .. } => Words::new(format!("could not start: {why}"), format!("无法启动：{why}")),
+            Cause::SetupFailed { code } => Words::new(format!("setup exited with code {code}"), format!("准备脚本以代码 {code} 退出")),
+            Cause::Unknown { why } => Words::new(format!("nobody knows how it ended: {why}"), format!("无人知道它如何结束：{why}")),
+        }
+    }
+}
+
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Cause::Exited { code } => write!(f, "exited with code {code}"),
-            Cause::Signaled { signal } => write!(f, "ended by signal {signal} ({})", signal_name(*signal)),
-            Cause::OutOfMemory { limit_bytes, kills } => {
-                write!(f, "out of memory: its limit is {} and the kernel killed {kills} of its processes", Bytes(*limit_bytes))
-            }
-            Cause::Stopped { killed: false } => write!(f, "stopped"),
-            Cause::Stopped { killed: true } => write!(f, "stopped; it did not end within its grace and was killed"),
-            Cause::CannotStart { why, .. } => write!(f, "could not start: {why}"),
-            Cause::Unknown { why } => write!(f, "nobody knows how it ended: {why}"),
-        }
+        self.words().fmt(f)
+    }
+}
+
+impl Kept {
+    pub fn words(&self) -> Words {
+        let (until, pid) = (clock_utc(self.until_ms), self.pid);
+        self.ending.words().then(&Words::new(
+            format!("its sandbox is kept until {until}: `nsenter -t {pid} -a` steps in"),
+            format!("沙箱保留到 {until}：可用 `nsenter -t {pid} -a` 进入"),
+        ))
     }
 }
 
 impl fmt::Display for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let until = clock_utc(self.until_ms);
-        write!(f, "{}; its sandbox is kept until {until}: `nsenter -t {} -a` steps in", self.ending, self.pid)
+        self.words().fmt(f)
     }
 }
 
@@ -172,11 +254,7 @@ fn clock_utc(at_ms: u64) -> String {
 
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.cause)?;
-        if let Some(started) = self.started_at_ms {
-            write!(f, " after {}", show_duration_ms(self.ended_at_ms.saturating_sub(started)))?;
-        }
-        Ok(())
+        self.words().fmt(f)
     }
 }
 
@@ -215,6 +293,7 @@ mod tests {
             Cause::OutOfMemory { limit_bytes: 50 << 20, kills: 1 },
             Cause::Stopped { killed: true },
             Cause::CannotStart { why: "no program `pyhton3` in PATH".into(), whose: Whose::User },
+            Cause::SetupFailed { code: 3 },
             Cause::Unknown { why: "the node rebooted".into() },
         ];
         let row = |cause: &Cause| {
@@ -230,6 +309,7 @@ mod tests {
         failed    User     137  out of memory: its limit is 50MiB and the kernel killed 1 of its processes
         stopped   -          -  stopped; it did not end within its grace and was killed
         failed    User     127  could not start: no program `pyhton3` in PATH
+        failed    User       3  setup exited with code 3
         unknown   Platform   -  nobody knows how it ended: the node rebooted
         ");
     }

@@ -1,5 +1,7 @@
-//! `{{ params.lr }}` and `{{ secrets.key }}` in commands. Nothing else with braces is touched, so shell,
+//! `{{ params.lr }}` and `{{ secrets.key }}` in commands and variables. Nothing else with braces is touched, so shell,
 //! Jinja and Go templates pass through; `\{{ params.lr }}` stands for the letters themselves.
+
+use crate::shell;
 
 /// What a tag asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,24 +23,67 @@ pub fn tags(text: &str) -> Vec<Tag<'_>> {
     pieces(text).into_iter().filter_map(tag).collect()
 }
 
-/// Puts parameters in and leaves secrets for [`with_secrets`]; a parameter whose value looks like a tag stays what it is.
+/// The names of the secrets that the text asks for.
+pub fn secrets(text: &str) -> Vec<&str> {
+    let secret = |tag| if let Tag::Secret(name) = tag { Some(name) } else { None };
+    tags(text).into_iter().filter_map(secret).collect()
+}
+
+/// As people are shown it: parameters are in, and secrets stand there by name.
+pub fn shown(text: &str) -> String {
+    with_secrets(text, |_| None)
+}
+
+/// Stands where a value ends or begins that would otherwise change what its neighbour means. No command and no variable has this
+/// character, because no program can be given it.
+const SEAM: char = '\0';
+
+/// Puts parameters in and leaves secrets for [`with_secrets`]; a parameter whose value looks like a tag, or makes one with what stands
+/// beside it, stays what it is.
 pub fn with_params(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
-    let filled = |piece: Piece<'_>| match piece {
-        Piece::Plain(plain) => plain.to_owned(),
+    let filled = |piece: &Piece<'_>, seam: &str| match piece {
+        Piece::Plain(plain) => (*plain).to_owned(),
         Piece::Escaped(tag) => format!("\\{tag}"),
-        Piece::Tag(Tag::Param(name), written) => value(name).map_or_else(|| written.to_owned(), |value| escaped(&value)),
-        Piece::Tag(Tag::Secret(_), written) => written.to_owned(),
+        Piece::Tag(Tag::Param(name), written) => {
+            value(name).map_or_else(|| (*written).to_owned(), |value| format!("{seam}{}{seam}", escaped(&value)))
+        }
+        Piece::Tag(Tag::Secret(_), written) => (*written).to_owned(),
     };
-    pieces(text).into_iter().map(filled).collect()
+    let pieces = pieces(text);
+    let joined = |seam: &str| pieces.iter().map(|piece| filled(piece, seam)).collect::<String>();
+    let (plain, apart) = (joined(""), joined(&SEAM.to_string()));
+    if (tags(&plain), shown(&plain)) == (tags(&apart), shown(&apart)) { plain } else { apart }
 }
 
 /// The last step before a program sees the text.
 pub fn with_secrets(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let filled = |piece: Piece<'_>| match piece {
-        Piece::Plain(text) | Piece::Escaped(text) | Piece::Tag(Tag::Param(_), text) => text.to_owned(),
+        Piece::Plain(text) => text.replace(SEAM, ""),
+        Piece::Escaped(text) | Piece::Tag(Tag::Param(_), text) => text.to_owned(),
         Piece::Tag(Tag::Secret(name), written) => value(name).unwrap_or_else(|| written.to_owned()),
     };
     pieces(text).into_iter().map(filled).collect()
+}
+
+/// The same for a line that a shell will read: each secret stays one value there, whatever is in it.
+pub fn with_secrets_for_shell(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let (mut line, mut filled) = (shell::Line::default(), String::new());
+    for piece in pieces(text) {
+        let written = match piece {
+            Piece::Plain(text) => text.replace(SEAM, ""),
+            Piece::Escaped(text) | Piece::Tag(Tag::Param(_), text) => text.to_owned(),
+            Piece::Tag(Tag::Secret(name), written) => match value(name) {
+                Some(value) => {
+                    filled.push_str(&line.value(&value));
+                    continue;
+                }
+                None => written.to_owned(),
+            },
+        };
+        line.pass(&written);
+        filled.push_str(&written);
+    }
+    filled
 }
 
 /// The text so that it comes out as it is.
@@ -99,6 +144,9 @@ mod tests {
         let value = |name: &str| match name {
             "lr" => Some("0.1".to_owned()),
             "sly" => Some("{{ secrets.key }}".to_owned()),
+            "folder" => Some(r"C:\".to_owned()),
+            "half" => Some("{ secrets.key }}".to_owned()),
+            "name" => Some("key".to_owned()),
             _ => None,
         };
         let planned = with_params(text, value);
@@ -119,6 +167,17 @@ mod tests {
     #[test]
     fn a_value_that_looks_like_a_tag_is_only_a_value() {
         assert_eq!(filled("x {{ params.sly }}"), "x {{ secrets.key }}");
+        assert_eq!(filled("{{{ params.half }}"), "{{ secrets.key }}");
+        assert_eq!(filled("{{ secrets.{{ params.name }} }}"), "{{ secrets.key }}");
+    }
+
+    #[test]
+    fn a_value_that_ends_in_a_backslash_takes_no_secret_away() {
+        assert_eq!(filled("{{ params.folder }}{{ secrets.key }}"), r"C:\s3cret");
+        assert_eq!(filled("{{ params.folder }}{{ params.sly }}"), r"C:\{{ secrets.key }}");
+        assert_eq!(filled("{{ params.folder }} {{ params.folder }}x"), r"C:\ C:\x");
+        let planned = with_params("{{ params.lr }}{{ secrets.key }}", |_| Some("0.1".into()));
+        assert_eq!(planned, "0.1{{ secrets.key }}", "a plan has a seam only where it needs one");
     }
 
     proptest! {

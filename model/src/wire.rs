@@ -6,15 +6,49 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+mod uploads;
+pub mod usage;
+
+pub use uploads::{BlobLength, BlobsTaken, MissingBlob, UploadEntry, UploadFacts, UploadList, UploadStanding, UploadedThing};
+
 use crate::{
+    bundle::CodeLimits,
     dialect::{Note, Report},
     job::JobState,
-    logs::Stream,
     plan::PlanView,
     resources::Resources,
     spec::Param,
     task::{Ending, TaskState},
+    words::Words,
 };
+
+mod compare;
+mod files;
+mod logs;
+mod metrics;
+mod reasons;
+mod session;
+
+pub use reasons::{CatalogueEntry, DiagnosisView, EventLevel, EventPage, EventView, FailureView};
+pub use session::{LogIn, LogInLink, PassPath, SessionView};
+
+pub use metrics::{BucketView, CurveNews, CurveView, CurvesView, MetricAxis, MetricsNote, MetricsView, PointView};
+
+pub use compare::{
+    BestJob, BestVersion, CodeProvenance, ComparedJob, ComparedMetric, ComparedRow, Comparison, Delta, Lineage, LineageEdge, LineageKind,
+    LineageNode, MetricValue, NotRecorded, OutputPlace, Provenance, PythonProvenance, RowKind, TaskProvenance, VersionMetric, VersionRow,
+    Versions,
+};
+pub use files::{FileKind, FileLine, FileView, NewVolume, VolumeCheck, VolumeView};
+pub use logs::{JobProgress, LineView, LinesPage, LogChunk, LogHit, ProgressOfJob, SearchEnd, SearchLine, TaskProgress};
+
+/// A secret, as far as anyone may see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SecretView {
+    pub name: String,
+    /// When it was last set.
+    pub updated_at_ms: u64,
+}
 
 /// A job in a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -26,6 +60,9 @@ pub struct JobSummary {
     pub state: JobState,
     /// Why it is as it is, in words: why it waits, how it ended.
     pub reason: String,
+    /// The same in Chinese, where there is any.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason_zh: String,
     pub attempt: u32,
     pub priority: i32,
     pub tags: Vec<String>,
@@ -37,6 +74,9 @@ pub struct JobSummary {
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     #[schema(value_type = Object)]
     pub params: IndexMap<String, Param>,
+    /// How long it may run from its start; none if there is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_duration_ms: Option<u64>,
     pub created_at_ms: u64,
     pub started_at_ms: Option<u64>,
     pub ended_at_ms: Option<u64>,
@@ -53,6 +93,12 @@ pub struct JobDetail {
     /// Every run of every task, newest attempt first.
     pub runs: Vec<RunView>,
     pub actions: Actions,
+    /// The folder that was uploaded with it; none if its code came from elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uploaded: Option<UploadFacts>,
+    /// How far it is, if it runs and its tasks print bars or say so otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<JobProgress>,
 }
 
 /// What can be done to a job now; a refusal says why not.
@@ -85,8 +131,17 @@ pub struct RunView {
     pub ending: Option<Ending>,
     pub exit_code: Option<i32>,
     pub reason: String,
+    /// The same in Chinese, where there is any.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason_zh: String,
     /// What the kernel refused; the task runs with less.
     pub missing: Vec<String>,
+    /// Which commit its code is, if it comes from git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// What has become of its output, where it goes anywhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync: Option<crate::sync::SyncState>,
 }
 
 /// What a task is told of its peers and itself.
@@ -99,6 +154,9 @@ pub struct EnvironmentView {
     pub placed: bool,
     /// Variables by name. Secrets are masked.
     pub env: BTreeMap<String, String>,
+    /// What follows the command, such as `--data_url=/input/data`.
+    #[serde(default)]
+    pub arguments: Vec<String>,
     /// The text of the files that some of the variables point at, by path.
     pub files: BTreeMap<String, String>,
 }
@@ -134,6 +192,9 @@ pub struct Planned {
     /// What the person should know although nothing is wrong.
     pub notes: Vec<String>,
     pub plan: PlanView,
+    /// The same job as a file of ours, if it was of another dialect.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ours: Option<String>,
 }
 
 /// A submission is answered with the job, a dry run with the plan.
@@ -144,37 +205,37 @@ pub enum SubmitAnswer {
     Submitted(Submitted),
 }
 
-/// Something that happened, in the order it was committed. `seq` has no gap and no repeat.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct EventView {
-    pub seq: u64,
-    pub at_ms: u64,
-    pub job: String,
-    pub task: Option<String>,
-    pub attempt: Option<u32>,
-    pub kind: String,
-    pub reason: String,
+/// How a request says that its body is a [`Handed`].
+pub const HANDED: &str = "application/vnd.trainmaster.handed+json";
+
+/// A spec together with the file that it was made from, where the two are not the same.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Handed {
+    /// A job file that can be submitted by itself.
+    pub spec: String,
+    /// What somebody wrote, of any dialect; kept with its secrets masked.
+    pub original: String,
 }
 
+/// The file that a job was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct EventPage {
-    pub events: Vec<EventView>,
-    pub next: Option<u64>,
-}
-
-/// A piece of a task's log in a followed stream. Exactly one of `text` and `base64` is there: bytes
-/// that are not UTF-8 come as base64, so nothing is changed on the way.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct LogChunk {
-    pub task: String,
-    pub attempt: u32,
-    pub stream: Stream,
-    pub offset: u64,
-    pub at_ms: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
+pub struct OriginalFile {
+    /// Whose job file it was, such as `openpai_v2`; empty for our own.
+    pub dialect: String,
+    /// The dialect as people call it; empty for our own.
+    pub title: String,
+    /// What the file was called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// As it was written, with every secret masked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub base64: Option<String>,
+    /// What became of each field of a file of another dialect.
+    pub report: Vec<Note>,
+    /// Why there is no text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<Words>,
 }
 
 /// Why a job is as it is, with the arithmetic.
@@ -189,6 +250,18 @@ pub struct Explanation {
     pub before: Vec<String>,
     /// What the person can do.
     pub next_step: String,
+    /// The failure that decided, of a job that has failed or is tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureView>,
+    /// Other tasks that did not succeed, in the order of their ends; of very many the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<FailureView>,
+    /// What became of the other tasks because of it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub consequence: String,
+    /// Which rule decided whether it is tried again.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rule: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -241,6 +314,17 @@ pub struct ProblemView {
     pub hint: Option<String>,
 }
 
+/// A run that is on the disk and not in the database.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct LostRun {
+    pub run: String,
+    pub job: String,
+    pub task: String,
+    pub attempt: u32,
+    /// Where what it has written lies, on the server's machine.
+    pub directory: String,
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Health {
     pub status: String,
@@ -254,4 +338,7 @@ pub struct About {
     pub version: String,
     /// Rows that could not be read and were set aside.
     pub quarantined: Vec<String>,
+    /// How much a folder of code may be.
+    #[serde(default)]
+    pub code: CodeLimits,
 }

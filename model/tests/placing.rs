@@ -164,7 +164,9 @@ proptest! {
         prop_assert_eq!(jobs, queued);
         for decision in &decisions {
             if let What::Wait(reason) | What::Part(_, reason) = &decision.what {
-                prop_assert!(reason.contains(|c: char| c.is_ascii_digit()) && reason.len() < 2000, "{reason}");
+                for said in [&reason.en, &reason.zh] {
+                    prop_assert!(said.contains(|c: char| c.is_ascii_digit()) && said.len() < 2000, "{said}");
+                }
             }
         }
     }

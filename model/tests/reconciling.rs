@@ -22,7 +22,7 @@ struct World {
 }
 
 fn ending(code: i32) -> Ending {
-    Ending { cause: Cause::Exited { code }, started_at_ms: Some(1), ended_at_ms: 2, peak_memory_bytes: None, cpu_ms: None }
+    Ending::new(Cause::Exited { code }, Some(1), 2)
 }
 
 fn run(job: u64, task: u32, attempt: u32) -> RunKey {

@@ -84,6 +84,8 @@ fn values() -> Vec<Value> {
         json!({"A": true}),
     ]);
     values.extend([json!({"min_failed": 1}), json!({"min_failed": null}), json!({"min_succeeded": "never"}), json!({"command": "true"})]);
+    values.extend([json!({"A": {"named": "wandb"}}), json!({"A": {"named": "w b"}}), json!({"A": {"value": 5, "file": true}})]);
+    values.extend([json!({"A": {"value": "x", "named": "y"}}), json!({"A": {"named": "y", "value": null}}), json!({"A": {"file": true}})]);
     values.extend([json!({"A": {"command": "true"}}), json!({"A": {}}), json!({"a/b": {"command": "true"}})]);
     values
 }

@@ -23,5 +23,6 @@ pub async fn about(State(app): AppState, Caller(holder): Caller) -> Result<Json<
         Role::Admin => "admin",
         Role::User => "user",
     };
-    Ok(Json(About { user: holder.user, role: role.into(), version: env!("CARGO_PKG_VERSION").into(), quarantined }))
+    let version = env!("CARGO_PKG_VERSION").into();
+    Ok(Json(About { user: holder.user, role: role.into(), version, quarantined, code: app.house.code }))
 }

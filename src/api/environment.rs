@@ -30,14 +30,14 @@ pub async fn environment(
     Path(text): Path<String>,
     Query(query): Query<TaskQuery>,
 ) -> Result<Json<EnvironmentView>, Error> {
-    let what = text.clone();
+    let nobody = || Error::NoSuchTask(text.clone(), query.task.clone());
+    let task: TaskName = query.task.parse().map_err(|_| nobody())?;
+    let (what, asked) = (text.clone(), task.clone());
     let read = move |sql: &Sql<'_>| match jobs::find(sql, &holder, &what)? {
-        Some(job) => control::placed(sql, &job).map(|gang| Some((job, gang))),
+        Some(job) => control::placed(sql, &job, &asked).map(|gang| Some((job, gang))),
         None => Ok(None),
     };
     let (job, gang) = app.store.read(read).await?.ok_or_else(|| Error::NoSuchJob(text.clone()))?;
-    let nobody = || Error::NoSuchTask(text.clone(), query.task.clone());
-    let task: TaskName = query.task.parse().map_err(|_| nobody())?;
     let peers = control::environment(&job, &gang, &task).ok_or_else(nobody)?;
     let mut env = peers.env;
     env.extend(peers.paths);
@@ -47,6 +47,7 @@ pub async fn environment(
         task: task.to_string(),
         attempt: gang.iter().find(|run| run.run.task == task).map_or(job.attempt, |run| run.run.attempt),
         env,
+        arguments: job.plan.freight.arguments.iter().map(|it| format!("{}={}", it.flag, it.path)).collect(),
         files: peers.files.into_iter().map(|(name, text)| (format!("{DIRECTORY}/{name}"), text)).collect(),
     }))
 }

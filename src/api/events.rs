@@ -9,7 +9,7 @@ use axum::{
     response::sse::{Event, KeepAlive, Sse},
 };
 use futures_util::{Stream, stream};
-use model::wire::{ErrorBody, EventPage, EventView};
+use model::wire::{ErrorBody, EventLevel, EventPage, EventView};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
@@ -17,12 +17,29 @@ use super::{App, AppState, extract::Query, guard::Caller, jobs};
 use crate::{
     error::Error,
     store::{
-        events,
+        events::{self, Sieve},
         tokens::{Holder, Role},
     },
 };
 
 const PAGE_EVENTS: u32 = 500;
+
+/// Which events of a job are asked for.
+#[derive(Deserialize, IntoParams)]
+pub struct SieveQuery {
+    /// Only events with a higher `seq`.
+    #[serde(default)]
+    after: u64,
+    /// Only of this task, such as `worker-0`.
+    task: Option<String>,
+    /// Only those that matter as much, or more: `info`, `warning` or `error`.
+    #[serde(default)]
+    level: EventLevel,
+    /// Only those whose kind or words, in any language, have this in them.
+    text: Option<String>,
+    since_ms: Option<u64>,
+    until_ms: Option<u64>,
+}
 
 #[derive(Deserialize, IntoParams)]
 pub struct AfterQuery {
@@ -31,17 +48,19 @@ pub struct AfterQuery {
     after: u64,
 }
 
-/// The events of one job, oldest first.
-#[utoipa::path(get, path = "/api/v1/jobs/{job}/events", params(("job" = String, Path), AfterQuery),
+/// The events of one job, oldest first: all of them, or those that pass.
+#[utoipa::path(get, path = "/api/v1/jobs/{job}/events", params(("job" = String, Path), SieveQuery),
     responses((status = 200, body = EventPage), (status = 404, body = ErrorBody)))]
 pub async fn of_job(
     State(app): AppState,
     Caller(holder): Caller,
     Path(text): Path<String>,
-    Query(query): Query<AfterQuery>,
+    Query(query): Query<SieveQuery>,
 ) -> Result<Json<EventPage>, Error> {
     let job = jobs::found(&app, &holder, &text).await?;
-    let events = app.store.read(move |sql| events::after(sql, query.after, Some(job.id), PAGE_EVENTS)).await?;
+    let SieveQuery { after, task, level, text, since_ms, until_ms } = query;
+    let sieve = Sieve { after, task, level, text, since_ms, until_ms };
+    let events = app.store.read(move |sql| events::sifted(sql, job.id, &sieve, PAGE_EVENTS)).await?;
     let next = (events.len() == PAGE_EVENTS as usize).then(|| events.last().map(|event| event.seq)).flatten();
     Ok(Json(EventPage { events, next }))
 }

@@ -7,13 +7,21 @@ use axum::{
     extract::{Path, State},
 };
 use model::{
+    gang,
     job::JobState,
     resources::show_duration_ms,
     schedule::{Held, Waiting, What, place},
-    wire::{ErrorBody, Explanation, Need},
+    wire::{ErrorBody, Explanation, FailureView, Need},
+    words::{Lang, Words},
 };
 
-use super::{App, AppState, guard::Caller, jobs};
+use super::{
+    App, AppState,
+    failures::{self, Failures},
+    guard::Caller,
+    jobs,
+    language::{LangQuery, Language},
+};
 use crate::{
     control::{self, now_ms},
     error::Error,
@@ -23,42 +31,91 @@ use crate::{
 const LOOK_MAX: u32 = 1_000;
 const BEFORE_SHOWN_MAX: usize = 10;
 
-/// Says why a job waits, or how it came to its end.
-#[utoipa::path(get, path = "/api/v1/jobs/{job}/explain", params(("job" = String, Path)),
+/// Says why a job waits, or how it came to its end, in the language asked for.
+#[utoipa::path(get, path = "/api/v1/jobs/{job}/explain", params(("job" = String, Path), LangQuery),
     responses((status = 200, body = Explanation), (status = 404, body = ErrorBody)))]
-pub async fn explain(State(app): AppState, Caller(holder): Caller, Path(text): Path<String>) -> Result<Json<Explanation>, Error> {
+pub async fn explain(
+    State(app): AppState,
+    Caller(holder): Caller,
+    Language(lang): Language,
+    Path(text): Path<String>,
+) -> Result<Json<Explanation>, Error> {
     let job = jobs::found(&app, &holder, &text).await?;
-    let held = app.store.read(|sql| control::held(sql, &runs::live(sql)?)).await?;
-    let Why { reason, before, next_step } = match (job.state, job.pause_left_ms(now_ms())) {
-        (JobState::Queued, Some(left_ms)) => why_it_pauses(&job, left_ms),
-        (JobState::Queued, None) => why_it_waits(&app, &job, &held).await?,
-        (JobState::Starting | JobState::Running, _) if !job.plan.gang => why_it_waits(&app, &job, &held).await?,
-        (state, _) => Why { reason: job.reason.clone(), before: Vec::new(), next_step: next_step(&job, state) },
-    };
-    let need = |role: &model::plan::RolePlan| Need { role: role.name.to_string(), tasks: role.tasks, each: role.resources.clone() };
-    Ok(Json(Explanation {
-        job: format!("{}@{}", job.name, job.version),
-        state: job.state,
-        next_step,
-        reason,
-        needs: job.plan.roles.iter().map(need).collect(),
-        nodes: app.board.with_use(&held),
-        before,
-    }))
+    let asked = job.clone();
+    let read = move |sql: &crate::store::Sql<'_>| Ok((control::held(sql)?, failures::of(sql, &asked)?));
+    let (held, failures) = app.store.read(read).await?;
+    let why = why(&app, &job, &held).await?;
+    Ok(Json(told(&app, (&job, &held), (&failures, why), lang)))
 }
 
 struct Why {
-    reason: String,
+    reason: Words,
     before: Vec<String>,
-    next_step: String,
+    next_step: Words,
+}
+
+fn told(app: &App, (job, held): (&Job, &[Held]), (failures, why): (&Failures, Why), lang: Lang) -> Explanation {
+    let need = |role: &model::plan::RolePlan| Need { role: role.name.to_string(), tasks: role.tasks, each: role.resources.clone() };
+    let say = |words: &Words| words.say(lang).to_owned();
+    let failure = failures.first.as_ref().map(|run| failures::view(&app.endings, run, lang));
+    let next_step = match &failure {
+        Some(failure) if job.state == JobState::Failed => after_failure(failure, &say(&why.next_step), lang),
+        Some(_) | None => say(&why.next_step),
+    };
+    Explanation {
+        job: format!("{}@{}", job.name, job.version),
+        state: job.state,
+        next_step,
+        reason: say(&why.reason),
+        needs: job.plan.roles.iter().map(need).collect(),
+        nodes: app.board.with_use(held),
+        before: why.before,
+        failure,
+        others: failures.others.iter().map(|run| failures::view(&app.endings, run, lang)).collect(),
+        consequence: say(&failures.consequence),
+        rule: say(&failures.rule),
+    }
+}
+
+/// What the catalogue advises comes before what always helps.
+fn after_failure(failure: &FailureView, usual: &str, lang: Lang) -> String {
+    match failure.diagnosis.as_ref().filter(|it| !it.advice.is_empty()) {
+        Some(diagnosis) => {
+            Words::new(format!("{}; {usual}", diagnosis.advice), format!("{}；{usual}", diagnosis.advice)).say(lang).to_owned()
+        }
+        None => usual.to_owned(),
+    }
+}
+
+async fn why(app: &App, job: &Job, held: &[Held]) -> Result<Why, Error> {
+    match (job.state, job.pause_left_ms(now_ms())) {
+        (JobState::Queued, Some(left_ms)) => Ok(why_it_pauses(job, left_ms)),
+        (JobState::Queued, None) => why_it_waits(app, job, held).await,
+        (JobState::Starting | JobState::Running, _) if !job.plan.gang => why_it_waits(app, job, held).await,
+        (JobState::Starting, _) => why_it_does_not_begin(app, job).await,
+        (state, _) => Ok(Why { reason: job.reason.clone(), before: Vec::new(), next_step: next_step(job, state) }),
+    }
+}
+
+/// What its tasks are doing before they begin together, and who is still missing.
+async fn why_it_does_not_begin(app: &App, job: &Job) -> Result<Why, Error> {
+    let (id, attempt) = (job.id, job.attempt);
+    let missing = app.store.read(move |sql| runs::not_ready(sql, id, attempt)).await?;
+    let missing: Vec<String> = missing.iter().map(ToString::to_string).collect();
+    let so_far = job.plan.begins_together().then(|| gang::so_far(&missing, job.plan.task_count())).flatten();
+    let reason = job.reason.then(&so_far.unwrap_or_default());
+    Ok(Why { reason, before: Vec::new(), next_step: next_step(job, job.state) })
 }
 
 /// Not for room: something that dies at once should not spin.
 fn why_it_pauses(job: &Job, left_ms: u64) -> Why {
     let left = show_duration_ms(left_ms.next_multiple_of(1000));
-    let reason = format!("{}; {left} of that are left", job.reason);
-    let next_step =
-        format!("`trainmaster logs {0}@{1}` shows how it ended; `trainmaster stop {0}@{1}` ends the retries", job.name, job.version);
+    let reason = job.reason.then(&Words::new(format!("{left} of that are left"), format!("还剩 {left}")));
+    let name = format!("{}@{}", job.name, job.version);
+    let next_step = Words::new(
+        format!("`trainmaster logs {name}` shows how it ended; `trainmaster stop {name}` ends the retries"),
+        format!("`trainmaster logs {name}` 查看它如何结束；`trainmaster stop {name}` 停止重试"),
+    );
     Why { reason, before: Vec::new(), next_step }
 }
 
@@ -74,27 +131,49 @@ async fn why_it_waits(app: &App, job: &Job, held: &[Held]) -> Result<Why, Error>
         |queue: &[Waiting], held: &[Held]| place(queue, &nodes, held, now_ms()).into_iter().find(|it| it.job == job.id).map(|it| it.what);
     let reason = match decide(&queue, held) {
         Some(What::Wait(reason) | What::Part(_, reason)) => reason,
-        Some(What::Start(_)) => "it fits now and is about to start".into(),
-        None => format!("more than {LOOK_MAX} jobs are before it"),
+        // There is room; what was missing when it was reached for, such as a port, is not seen from here.
+        Some(What::Start(_)) if job.reason.en.starts_with("waits for ") => job.reason.clone(),
+        Some(What::Start(_)) => Words::new("it fits now and is about to start", "现在放得下，即将启动"),
+        None => Words::new(format!("more than {LOOK_MAX} jobs are before it"), format!("前面还有超过 {LOOK_MAX} 个作业")),
     };
     let alone: Vec<Waiting> = queue.into_iter().filter(|it| it.job == job.id).collect();
     let next_step = match decide(&alone, &[]) {
         // Not even with everything to itself.
-        Some(What::Wait(_)) => "ask for less, or give the server a node that is large enough; waiting does not help".into(),
+        Some(What::Wait(_)) => Words::new(
+            "ask for less, or give the server a node that is large enough; waiting does not help",
+            "请少申请一些资源，或者增加足够大的节点；等待没有用",
+        ),
         Some(What::Start(_) | What::Part(..)) | None => next_step(job, JobState::Queued),
     };
     Ok(Why { reason, before, next_step })
 }
 
-fn next_step(job: &Job, state: JobState) -> String {
+fn next_step(job: &Job, state: JobState) -> Words {
     let name = format!("{}@{}", job.name, job.version);
     match state {
-        JobState::Queued => "wait, ask for less, or stop one of the jobs that hold what it needs".into(),
-        JobState::Starting | JobState::Running => format!("`trainmaster logs -f {name}` shows what it does"),
-        JobState::Finishing | JobState::Stopping => "its last tasks are being stopped; nothing is to be done".into(),
-        JobState::Unknown => "look at the node it ran on; nothing is concluded until it can be seen again".into(),
-        JobState::Succeeded => format!("`trainmaster logs {name}` shows what it printed"),
-        JobState::Failed => format!("read `trainmaster logs {name} --tail 50`, then `trainmaster rerun {name}`"),
-        JobState::Stopped => format!("`trainmaster rerun {name}` starts it again"),
+        JobState::Queued => Words::new(
+            "wait, ask for less, or stop one of the jobs that hold what it needs",
+            "等待，少申请一些，或者停止占用资源的某个作业",
+        ),
+        JobState::Starting | JobState::Running => {
+            Words::new(format!("`trainmaster logs -f {name}` shows what it does"), format!("`trainmaster logs -f {name}` 查看它在做什么"))
+        }
+        JobState::Finishing | JobState::Stopping => {
+            Words::new("its last tasks are being stopped; nothing is to be done", "正在停止最后的任务，无需操作")
+        }
+        JobState::Unknown => Words::new(
+            "look at the node it ran on; nothing is concluded until it can be seen again",
+            "请检查它所在的节点；在重新看到它之前不会下结论",
+        ),
+        JobState::Succeeded => {
+            Words::new(format!("`trainmaster logs {name}` shows what it printed"), format!("`trainmaster logs {name}` 查看它的输出"))
+        }
+        JobState::Failed => Words::new(
+            format!("read `trainmaster logs {name} --tail 50`, then `trainmaster rerun {name}`"),
+            format!("先看 `trainmaster logs {name} --tail 50`，再用 `trainmaster rerun {name}` 重新运行"),
+        ),
+        JobState::Stopped => {
+            Words::new(format!("`trainmaster rerun {name}` starts it again"), format!("`trainmaster rerun {name}` 可重新运行"))
+        }
     }
 }

@@ -7,10 +7,10 @@ use std::{
     collections::{BTreeMap, VecDeque},
     convert::Infallible,
     sync::Arc,
-    time::Duration,
 };
 
 use axum::{
+    Extension,
     extract::{Path, State},
     http::HeaderMap,
     response::sse::{Event, KeepAlive, Sse},
@@ -18,38 +18,37 @@ use axum::{
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures_util::{Stream as EventStream, stream};
 use model::{
-    ids::{JobId, RunKey, TaskName},
-    wire::{ErrorBody, JobSummary, LogChunk},
+    ids::{RunKey, TaskName},
+    logs::Stream,
+    wire::{ErrorBody, LogChunk},
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::{
-    App, AppState,
+    AppState,
     extract::Query,
+    flow::{Flow, Gate},
     guard::Caller,
     jobs,
-    log_files::{Chunk, LogFiles},
+    log_files::{LogFiles, Told},
+    logs::blocking,
 };
-use crate::{
-    error::Error,
-    rundir::RunDir,
-    store::{jobs as job_rows, runs},
-};
+use crate::{error::Error, rundir::RunDir};
 
-/// How often a log that grows is looked at, and how often one that is silent; a change of the job wakes a
-/// reader at once.
-const LOOK_EVERY: Duration = Duration::from_millis(40);
-const LOOK_EVERY_MAX: Duration = Duration::from_millis(320);
-/// How much of one log is read before the next one has its turn.
-const CHUNKS_A_TURN: usize = 8;
-/// How much waits in memory for a reader who is slow.
-const CHUNKS_WAITING_MAX: usize = 32;
+pub mod watched;
+
+use watched::{Wanted, Watched};
+
+/// How much is read of all logs before it is sent: what waits in memory for a reader who is slow.
+const TURN_BYTES_MAX: u64 = 8 << 10;
 
 #[derive(Deserialize, IntoParams)]
 pub struct FollowQuery {
     /// Only these tasks, with commas; all if not given.
     task: Option<String>,
+    /// Only these roles, with commas.
+    role: Option<String>,
     /// Begin with the last lines of each task.
     tail: Option<u64>,
     /// Begin with what came at or after this time.
@@ -59,7 +58,7 @@ pub struct FollowQuery {
 }
 
 /// Follows a job: `log` events carry output, `state` events the job when it changed, and one `end`
-/// event closes the stream.
+/// event closes the stream. A task that is tried again speaks of its next attempt when all of the last is said.
 #[utoipa::path(get, path = "/api/v1/jobs/{job}/follow", params(("job" = String, Path), FollowQuery),
     responses((status = 200, content_type = "text/event-stream", body = LogChunk), (status = 404, body = ErrorBody)))]
 pub async fn follow(
@@ -67,32 +66,30 @@ pub async fn follow(
     Caller(holder): Caller,
     Path(text): Path<String>,
     Query(query): Query<FollowQuery>,
+    flow: Option<Extension<Arc<Flow>>>,
     headers: HeaderMap,
 ) -> Result<Sse<impl EventStream<Item = Result<Event, Infallible>>>, Error> {
     let job = jobs::found(&app, &holder, &text).await?;
-    let only = match query.logs {
+    let tasks = match query.logs {
         Some(false) => Some(Vec::new()),
         Some(true) | None => query.task.as_deref().map(|list| parse_tasks(&text, list)).transpose()?,
     };
-    let sent = last_event_id(&headers).map(|id| parse_cursor(&id)).unwrap_or_default();
+    let wanted = Wanted { tasks, roles: query.role.as_deref().map(words), attempt: None };
     let reader = Reader {
-        changes: app.store.changes(),
-        app,
-        job: job.id,
-        only,
+        watched: Watched::new(app, job.id, wanted),
         begin: Begin { tail: query.tail, since_ms: query.since_ms },
-        sent,
-        runs: Vec::new(),
+        sent: last_event_id(&headers).map(|id| parse_cursor(&id)).unwrap_or_default(),
+        passed: BTreeMap::new(),
         first: 0,
         waiting: VecDeque::new(),
-        summary: None,
-        told: None,
-        woken: true,
-        news: true,
-        pause: LOOK_EVERY,
+        gate: Gate::new(flow.map(|Extension(flow)| flow)),
         done: false,
     };
     Ok(Sse::new(stream::unfold(reader, Reader::next)).keep_alive(KeepAlive::default()))
+}
+
+pub fn words(list: &str) -> Vec<String> {
+    list.split(',').map(|word| word.trim().to_owned()).collect()
 }
 
 fn parse_tasks(job: &str, list: &str) -> Result<Vec<TaskName>, Error> {
@@ -105,9 +102,9 @@ pub fn last_event_id(headers: &HeaderMap) -> Option<String> {
 }
 
 /// How far each run's log was sent: `worker-0.1:4096,worker-1.1:17`.
-type Sent = BTreeMap<(TaskName, u32), u64>;
+pub type Sent = BTreeMap<(TaskName, u32), u64>;
 
-fn parse_cursor(text: &str) -> Sent {
+pub fn parse_cursor(text: &str) -> Sent {
     let one = |part: &str| {
         let (run, offset) = part.rsplit_once(':')?;
         let (task, attempt) = run.rsplit_once('.')?;
@@ -116,7 +113,7 @@ fn parse_cursor(text: &str) -> Sent {
     text.split(',').filter_map(one).collect()
 }
 
-fn show_cursor(sent: &Sent) -> String {
+pub fn show_cursor(sent: &Sent) -> String {
     let parts: Vec<String> = sent.iter().map(|((task, attempt), offset)| format!("{task}.{attempt}:{offset}")).collect();
     parts.join(",")
 }
@@ -128,181 +125,210 @@ struct Begin {
 }
 
 struct Reader {
-    app: Arc<App>,
-    job: JobId,
-    only: Option<Vec<TaskName>>,
+    watched: Watched,
     begin: Begin,
     sent: Sent,
-    /// Whose logs are read, and the job, as of the last look into the store.
-    runs: Vec<RunKey>,
-    summary: Option<JobSummary>,
+    /// The attempt of each task whose log is read; everything of those before it was sent.
+    passed: BTreeMap<TaskName, u32>,
     /// Whose log is read first, so that no task waits behind one that never stops talking.
     first: usize,
-    waiting: VecDeque<Event>,
-    told: Option<JobSummary>,
-    /// Something was committed since the last look into the store.
-    woken: bool,
-    /// The last look into the store showed something new of this job.
-    news: bool,
-    pause: Duration,
+    waiting: VecDeque<(Event, usize)>,
+    gate: Option<Gate>,
     done: bool,
-    changes: tokio::sync::watch::Receiver<u64>,
 }
 
 impl Reader {
     /// An error ends the stream; the reader comes back with the id it has.
     async fn next(mut self) -> Option<(Result<Event, Infallible>, Self)> {
+        if let Some(gate) = &mut self.gate {
+            gate.room().await;
+        }
         while self.waiting.is_empty() {
             if self.done {
                 return None;
             }
             self.look().await.inspect_err(|error| tracing::warn!("a follower's stream ends early: {error}")).ok()?;
             if self.waiting.is_empty() && !self.done {
-                self.rest().await;
+                self.watched.rest().await;
             }
         }
-        let event = self.waiting.pop_front()?;
+        let (event, bytes) = self.waiting.pop_front()?;
+        if let Some(gate) = &mut self.gate {
+            gate.sent(bytes);
+        }
         Some((Ok(event), self))
     }
 
-    /// Waits for a change of the job, or until it is time to look at the logs again. In a busy house most
-    /// changes are of other jobs; after one of those the next may wait a moment.
-    async fn rest(&mut self) {
-        if !self.news {
-            tokio::time::sleep(LOOK_EVERY).await;
-        }
-        let changed = self.changes.changed();
-        self.woken = if self.runs.is_empty() { changed.await.is_ok() } else { tokio::time::timeout(self.pause, changed).await.is_ok() };
-        self.pause = (self.pause * 2).min(LOOK_EVERY_MAX);
-    }
-
-    /// The job's state is read before its logs: once it is over, its logs are whole. The store is asked
-    /// only when something was committed; a log that grows shows by its length.
+    /// The job's state is read before its logs: once it is over, its logs are whole.
     async fn look(&mut self) -> Result<(), Error> {
-        if std::mem::take(&mut self.woken) || self.changes.has_changed().unwrap_or(true) {
-            self.ask_the_store().await?;
-        }
+        self.watched.look().await?;
+        self.done = self.watched.gone;
         self.read_logs().await?;
-        let (drained, Some(summary)) = (self.waiting.is_empty(), self.summary.clone()) else { return Ok(()) };
-        if self.told.as_ref().is_none_or(|told| (told.state, &told.reason) != (summary.state, &summary.reason)) {
+        let drained = self.waiting.is_empty();
+        if let Some(summary) = self.watched.changed() {
             self.waiting.push_back(event("state", &summary, &self.sent)?);
-            self.told = Some(summary.clone());
         }
-        if drained && summary.state.is_over() {
-            self.waiting.push_back(event("end", &summary, &self.sent)?);
+        if let (true, Some(summary)) = (drained, self.watched.over()) {
+            self.waiting.push_back(event("end", summary, &self.sent)?);
             self.done = true;
         }
         Ok(())
     }
 
-    async fn ask_the_store(&mut self) -> Result<(), Error> {
-        self.changes.borrow_and_update();
-        let id = self.job;
-        let read = move |sql: &crate::store::Sql<'_>| Ok((job_rows::get(sql, id)?, runs::of_job(sql, id)?));
-        let (job, all) = self.app.store.read(read).await?;
-        let mut keys: Vec<RunKey> = all.into_iter().map(|run| run.run).filter(|run| self.wants(&run.task)).collect();
-        keys.sort_by(|a, b| (a.attempt, &a.task).cmp(&(b.attempt, &b.task)));
-        let summary = job.as_ref().map(jobs::summary);
-        self.done = summary.is_none();
-        self.news = summary != self.summary || keys != self.runs;
-        (self.runs, self.summary) = (keys, summary);
+    async fn read_logs(&mut self) -> Result<(), Error> {
+        while self.read_once().await? && self.waiting.is_empty() {}
         Ok(())
     }
 
-    fn wants(&self, task: &TaskName) -> bool {
-        self.only.as_ref().is_none_or(|only| only.contains(task))
-    }
-
-    async fn read_logs(&mut self) -> Result<(), Error> {
-        if self.runs.is_empty() {
-            return Ok(());
+    /// Answers whether a task is done with one attempt and has another.
+    async fn read_once(&mut self) -> Result<bool, Error> {
+        let places = self.places();
+        if places.is_empty() {
+            return Ok(false);
         }
-        let first = self.first % self.runs.len();
-        let in_turn = self.runs[first..].iter().chain(&self.runs[..first]);
-        let from: Vec<(RunKey, Option<u64>)> =
-            in_turn.map(|run| (run.clone(), self.sent.get(&(run.task.clone(), run.attempt)).copied())).collect();
-        let (app, begin) = (self.app.clone(), self.begin);
-        let read = tokio::task::spawn_blocking(move || read_in_turn(&app.data, from, begin)).await;
-        let read = read.map_err(|error| Error::Internal(error.to_string()))?.map_err(|error| Error::Internal(error.to_string()))?;
-        let (looked_at, read) = read;
-        self.first = first + looked_at;
-        for (run, start, chunks) in read {
+        let (data, begin) = (self.watched.app.data.clone(), self.begin);
+        let (looked_at, read) = blocking(move || read_in_turn(&data, &places, begin)).await?;
+        self.first = self.first.wrapping_add(looked_at);
+        let mut has_moved_on = false;
+        for Read { run, start, chunks, is_last } in read {
             let key = (run.task.clone(), run.attempt);
             self.sent.entry(key.clone()).or_insert(start);
+            if chunks.is_empty() && !is_last {
+                self.passed.insert(run.task.clone(), run.attempt + 1);
+                has_moved_on = true;
+            }
             for chunk in chunks {
-                self.pause = LOOK_EVERY;
-                self.sent.insert(key.clone(), chunk.offset + chunk.bytes.len() as u64);
-                self.waiting.push_back(event("log", &log_chunk(&run, chunk), &self.sent)?);
+                self.watched.stay_awake();
+                self.sent.insert(key.clone(), chunk.end);
+                self.waiting.push_back(event("log", &chunk.of(&run), &self.sent)?);
             }
         }
-        Ok(())
+        Ok(has_moved_on)
+    }
+
+    /// Where each task is to be read on, beginning with another one each time. A log that has not grown is seen by its length, which is
+    /// quicker than to ask somebody to read it.
+    fn places(&self) -> Vec<Place> {
+        let tasks = &self.watched.tasks;
+        let first = if tasks.is_empty() { 0 } else { self.first % tasks.len() };
+        let in_turn = tasks[first..].iter().chain(&tasks[..first]);
+        let place = |attempts: &Vec<RunKey>| {
+            let from = attempts.first().and_then(|run| self.passed.get(&run.task)).copied().unwrap_or(0);
+            let at = attempts.iter().position(|run| run.attempt >= from)?;
+            let (run, is_last) = (attempts[at].clone(), at + 1 == attempts.len());
+            let sent = self.sent.get(&(run.task.clone(), run.attempt)).copied();
+            let is_silent = is_last && sent.is_some_and(|sent| has_not_grown(&RunDir::new(&self.watched.app.data, &run), sent));
+            (!is_silent).then_some(Place { run, sent, is_last })
+        };
+        in_turn.filter_map(place).collect()
     }
 }
 
-type Read = (RunKey, u64, Vec<Chunk>);
+pub fn has_not_grown(dir: &RunDir, sent: u64) -> bool {
+    std::fs::metadata(dir.log()).is_ok_and(|log| log.len() <= sent)
+}
+
+/// A log, and how far it was sent.
+struct Place {
+    run: RunKey,
+    sent: Option<u64>,
+    /// The task has no later attempt.
+    is_last: bool,
+}
+
+struct Read {
+    run: RunKey,
+    start: u64,
+    chunks: Vec<Chunk>,
+    is_last: bool,
+}
+
+/// Bytes of one stream that came together.
+struct Chunk {
+    stream: Stream,
+    offset: u64,
+    end: u64,
+    at_ms: u64,
+    bytes: Vec<u8>,
+    dropped: bool,
+}
 
 /// Reads one log after the other until enough waits, and answers how many were looked at. Files are open only while they are read: a thousand
 /// followers of a thousand tasks must not use up what the server may have open.
-fn read_in_turn(data: &std::path::Path, runs: Vec<(RunKey, Option<u64>)>, begin: Begin) -> std::io::Result<(usize, Vec<Read>)> {
-    let (mut looked_at, mut waiting, mut read) = (0, 0, Vec::new());
-    for (run, from) in runs {
-        if waiting >= CHUNKS_WAITING_MAX {
+fn read_in_turn(data: &std::path::Path, places: &[Place], begin: Begin) -> std::io::Result<(usize, Vec<Read>)> {
+    let (mut looked_at, mut left, mut read) = (0, TURN_BYTES_MAX, Vec::new());
+    for Place { run, sent, is_last } in places {
+        if left == 0 {
             break;
         }
         looked_at += 1;
-        if let Some((start, chunks)) = read_chunks(&RunDir::new(data, &run), from, begin)? {
-            waiting += chunks.len();
-            read.push((run, start, chunks));
+        match read_chunks(&RunDir::new(data, run), *sent, begin, left)? {
+            Some((start, chunks)) => {
+                left = left.saturating_sub(chunks.iter().map(|chunk| chunk.bytes.len() as u64).sum());
+                read.push(Read { run: run.clone(), start, chunks, is_last: *is_last });
+            }
+            // It never said anything, and never will.
+            None if !is_last => read.push(Read { run: run.clone(), start: 0, chunks: Vec::new(), is_last: false }),
+            None => {}
         }
     }
     Ok((looked_at, read))
 }
 
 /// `None` if there is no log yet.
-fn read_chunks(dir: &RunDir, from: Option<u64>, begin: Begin) -> std::io::Result<Option<(u64, Vec<Chunk>)>> {
-    if let (Some(from), Ok(log)) = (from, std::fs::metadata(dir.log()))
-        && log.len() <= from
-    {
-        return Ok(Some((from, Vec::new())));
-    }
+fn read_chunks(dir: &RunDir, from: Option<u64>, begin: Begin, most: u64) -> std::io::Result<Option<(u64, Vec<Chunk>)>> {
     let Some(files) = LogFiles::open(dir)? else { return Ok(None) };
     let start = from.map_or_else(|| beginning(&files, begin), Ok)?;
-    let (mut offset, mut chunks) = (start, Vec::new());
-    while chunks.len() < CHUNKS_A_TURN
-        && let Some(chunk) = files.chunk_at(offset)?
-    {
-        offset += chunk.bytes.len() as u64;
-        chunks.push(chunk);
-    }
+    let mut chunks: Vec<Chunk> = Vec::new();
+    files.walk(start, most, &mut |told| match told {
+        Told::Bytes { stream, offset, at_us, bytes } => match chunks.last_mut() {
+            Some(last) if last.stream == stream => {
+                last.bytes.extend_from_slice(bytes);
+                last.end = offset + bytes.len() as u64;
+            }
+            _ => {
+                let end = offset + bytes.len() as u64;
+                chunks.push(Chunk { stream, offset, end, at_ms: at_us / 1000, bytes: bytes.to_vec(), dropped: false });
+            }
+        },
+        Told::Dropped { gap, offset } => {
+            let bytes = format!("\n{}\n", gap.marker(gap.to - offset)).into_bytes();
+            chunks.push(Chunk { stream: Stream::Platform, offset, end: gap.to, at_ms: gap.at_ms, bytes, dropped: true });
+        }
+    })?;
     Ok(Some((start, chunks)))
 }
 
 fn beginning(files: &LogFiles, begin: Begin) -> std::io::Result<u64> {
     let since = begin.since_ms.map(|at_ms| files.offset_since(at_ms)).transpose()?.unwrap_or(0);
-    let Some(lines) = begin.tail else { return Ok(since) };
-    let ranges = files.keep_last_lines(files.ranges(None, since)?, lines)?;
-    ranges.first().map_or_else(|| files.length(), |(start, _)| Ok(*start))
+    let tail = begin.tail.map(|lines| files.tail_start(model::logs::Streams::ALL, lines)).transpose()?.unwrap_or(0);
+    Ok(since.max(tail))
 }
 
-fn log_chunk(run: &RunKey, chunk: Chunk) -> LogChunk {
-    let (text, base64) = match String::from_utf8(chunk.bytes) {
-        Ok(text) => (Some(text), None),
-        Err(error) => (None, Some(BASE64_STANDARD.encode(error.as_bytes()))),
-    };
-    LogChunk {
-        task: run.task.to_string(),
-        attempt: run.attempt,
-        stream: chunk.stream,
-        offset: chunk.offset,
-        at_ms: chunk.at_ms,
-        text,
-        base64,
+impl Chunk {
+    fn of(self, run: &RunKey) -> LogChunk {
+        let (text, base64) = match String::from_utf8(self.bytes) {
+            Ok(text) => (Some(text), None),
+            Err(error) => (None, Some(BASE64_STANDARD.encode(error.as_bytes()))),
+        };
+        LogChunk {
+            task: run.task.to_string(),
+            attempt: run.attempt,
+            stream: self.stream,
+            offset: self.offset,
+            at_ms: self.at_ms,
+            text,
+            base64,
+            dropped_bytes: self.dropped.then(|| self.end - self.offset),
+        }
     }
 }
 
-fn event(kind: &str, data: &impl serde::Serialize, sent: &Sent) -> Result<Event, Error> {
-    let event = Event::default().event(kind).id(show_cursor(sent)).json_data(data);
-    event.map_err(|error| Error::Internal(error.to_string()))
+/// The event, and about how many bytes it has.
+pub fn event(kind: &str, data: &impl serde::Serialize, sent: &Sent) -> Result<(Event, usize), Error> {
+    let (id, json) = (show_cursor(sent), serde_json::to_string(data).map_err(|error| Error::Internal(error.to_string()))?);
+    let bytes = id.len() + json.len();
+    Ok((Event::default().event(kind).id(id).data(json), bytes))
 }
 
 #[cfg(test)]

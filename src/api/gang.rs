@@ -17,7 +17,7 @@ use crate::{
 
 /// Shorter than any client's patience with one call.
 const WAIT_MAX: Duration = Duration::from_secs(8);
-/// Whoever becomes ready rings the bell; whoever ends instead is found by looking.
+/// Whoever is ready last rings the bell; whoever ends instead is found by looking.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 #[derive(Deserialize, IntoParams)]
@@ -31,17 +31,21 @@ pub struct GangQuery {
     responses((status = 200, body = GangView), (status = 404, body = ErrorBody), (status = 410, body = ErrorBody)))]
 pub async fn gang(State(app): AppState, OwnRun(run): OwnRun, Query(query): Query<GangQuery>) -> Result<Json<GangView>, Error> {
     let until = Instant::now() + Duration::from_millis(query.wait_ms).min(WAIT_MAX);
-    let mut changes = app.nudge.gang_changes();
     loop {
-        // Marked before the look: what changes during it is looked at again.
-        changes.mark_unchanged();
-        let view = look(&app, &run).await?;
+        // Taken before the look: whoever is ready during it is heard.
+        let mut bell = app.nudge.gang_bell(run.job);
         let left = until.saturating_duration_since(Instant::now());
-        if view.released || left.is_zero() {
-            return Ok(Json(view));
+        if left.is_zero() || !is_waiting(&app, &run).await? {
+            return look(&app, &run).await.map(Json);
         }
-        let _either_way_we_look = timeout(left.min(LOOK_AGAIN_AFTER), changes.changed()).await;
+        let _either_way_we_look = timeout(left.min(LOOK_AGAIN_AFTER), bell.changed()).await;
     }
+}
+
+/// There may be as many who ask as there are tasks, so nobody counts who is missing before the wait is over.
+async fn is_waiting(app: &App, run: &RunKey) -> Result<bool, Error> {
+    let (job, attempt) = (run.job, run.attempt);
+    Ok(app.store.read(move |sql| runs::is_awaited(sql, job, attempt)).await?)
 }
 
 async fn look(app: &App, run: &RunKey) -> Result<GangView, Error> {
@@ -52,7 +56,6 @@ async fn look(app: &App, run: &RunKey) -> Result<GangView, Error> {
 /// `None` if there is no such run; an error inside if nobody waits for it any more.
 fn view(sql: &Sql<'_>, run: &RunKey) -> Result<Option<Result<GangView, Error>>, StoreError> {
     let missing: Vec<String> = runs::not_ready(sql, run.job, run.attempt)?.iter().map(ToString::to_string).collect();
-    // Most looks end here, and there may be as many as there are tasks.
     if !missing.is_empty() {
         return Ok(Some(Ok(GangView { released: false, missing })));
     }

@@ -15,7 +15,7 @@ use model::ids::RunKey;
 use sha2::{Digest, Sha256};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
-use super::App;
+use super::{App, session};
 use crate::{
     control::now_ms,
     error::Error,
@@ -30,6 +30,8 @@ pub enum Policy {
     Anyone,
     User,
     Admin,
+    /// Prometheus, by whatever the owner allows it, or an administrator.
+    Scraper,
     /// The supervisor of the run that the path names, with the token of that run alone.
     Run,
 }
@@ -57,10 +59,32 @@ impl Routes {
     pub fn document(self) -> utoipa::openapi::OpenApi {
         let add = |router: OpenApiRouter<Arc<App>>, (_, route)| router.routes(route);
         let mut document = self.0.into_iter().fold(OpenApiRouter::new(), add).into_openapi();
+        name_operations(&mut document);
         document.info.title = "Trainmaster".into();
         document.info.version = env!("CARGO_PKG_VERSION").into();
-        document.info.description = Some("Every route but `health` and this document wants `Authorization: Bearer <token>`.".into());
+        document.info.description =
+            Some("Every route but `health`, `login` and this document wants `Authorization: Bearer <token>`.".into());
         document
+    }
+}
+
+/// An operation is named after its method and path, such as `get_jobs_job_spec`: handlers of different things may have the
+/// same name, operations may not.
+fn name_operations(document: &mut utoipa::openapi::OpenApi) {
+    for (path, item) in &mut document.paths.paths {
+        let words: Vec<&str> = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).skip(2).collect();
+        let words = words.join("_");
+        for (method, operation) in [
+            ("get", &mut item.get),
+            ("put", &mut item.put),
+            ("post", &mut item.post),
+            ("delete", &mut item.delete),
+            ("patch", &mut item.patch),
+        ] {
+            if let Some(operation) = operation {
+                operation.operation_id = Some(format!("{method}_{words}"));
+            }
+        }
     }
 }
 
@@ -76,10 +100,12 @@ async fn wrong_method(request: Request) -> Error {
 
 async fn check(app: Arc<App>, policy: Policy, mut request: Request, next: Next) -> Response {
     let token = bearer(request.headers()).map(str::to_owned);
+    let peer = request.extensions().get::<Peer>().copied();
     let allowed = match policy {
         Policy::Anyone => Ok(()),
-        Policy::User => person(&app, token).await.map(|caller| remember(&mut request, caller)),
-        Policy::Admin => person(&app, token).await.and_then(admin).map(|caller| remember(&mut request, caller)),
+        Policy::User => person(&app, &mut request, token).await.map(|caller| remember(&mut request, caller)),
+        Policy::Admin => person(&app, &mut request, token).await.and_then(admin).map(|caller| remember(&mut request, caller)),
+        Policy::Scraper => scraper(&app, &mut request, token, peer).await.map(|caller| remember(&mut request, caller)),
         Policy::Run => own_run(&app, token, request.uri().path()).map(|run| remember(&mut request, run)),
     };
     match allowed {
@@ -100,9 +126,11 @@ pub struct Caller(pub Holder);
 #[derive(Clone)]
 pub struct OwnRun(pub RunKey);
 
-async fn person(app: &App, token: Option<String>) -> Result<Caller, Error> {
-    let hash = token_hash(&token.ok_or(Error::NoToken)?);
-    let holder = app.store.read(move |sql| tokens::find(sql, &hash, now_ms())).await?;
+/// Whose token it is, or whose session; a token that is wrong is not made good by a session.
+async fn person(app: &App, request: &mut Request, token: Option<String>) -> Result<Caller, Error> {
+    let Some(token) = token else { return session::holder(app, request).await.map(Caller) };
+    let hash = token_hash(&token);
+    let holder = app.store.glance(move |sql| tokens::find(sql, &hash, now_ms())).await?;
     holder.map(Caller).ok_or(Error::NoToken)
 }
 
@@ -113,6 +141,28 @@ fn admin(caller: Caller) -> Result<Caller, Error> {
     }
 }
 
+/// Who may read the page for Prometheus besides an administrator.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scraping {
+    /// Anyone on this machine, tasks too.
+    pub loopback: bool,
+    /// The hash of a token that opens this page and nothing else.
+    pub token_hash: Option<String>,
+}
+
+/// Where a request comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub std::net::SocketAddr);
+
+async fn scraper(app: &App, request: &mut Request, token: Option<String>, peer: Option<Peer>) -> Result<Caller, Error> {
+    let is_near = peer.is_some_and(|peer| peer.0.ip().to_canonical().is_loopback());
+    let knows = token.as_deref().is_some_and(|token| app.scraping.token_hash.as_deref() == Some(&token_hash(token)));
+    if knows || (token.is_none() && is_near && app.scraping.loopback) {
+        return Ok(Caller(Holder { user: "prometheus".into(), role: Role::Admin }));
+    }
+    person(app, request, token).await.and_then(admin)
+}
+
 /// The path is `/api/v1/runs/{run}/…`.
 fn own_run(app: &App, token: Option<String>, path: &str) -> Result<OwnRun, Error> {
     let token = token.ok_or(Error::NoToken)?;
@@ -120,7 +170,7 @@ fn own_run(app: &App, token: Option<String>, path: &str) -> Result<OwnRun, Error
     if app.run_key.is_token(&run, &token) { Ok(OwnRun(run)) } else { Err(Error::NoToken) }
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ").filter(|token| !token.is_empty())
 }
 

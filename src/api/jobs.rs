@@ -10,9 +10,9 @@ use model::{
     ids::{JobId, JobName},
     job::{JobEvent, JobState, next},
     resources::parse_duration_ms,
-    spec,
     task::TaskState,
     wire::{Action, Actions, ErrorBody, JobDetail, JobPage, JobSummary, RunView},
+    words::Words,
 };
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -21,15 +21,17 @@ use super::{
     App, AppState,
     extract::{Body, Query},
     guard::Caller,
+    progress,
 };
 use crate::{
     control::now_ms,
     error::Error,
     store::{
         Sql, StoreError, Written,
-        jobs::{self, Change, Filter, Job},
+        jobs::{self, Change, Filter, Job, Order},
         runs::{self, Run},
         tokens::{Holder, Role},
+        uploads,
     },
 };
 
@@ -45,12 +47,42 @@ pub struct ListQuery {
     owner: Option<String>,
     /// Part of the name or the description.
     q: Option<String>,
+    /// A task of it has or had its place on this node.
+    node: Option<String>,
+    /// Submitted at this moment or later.
+    since_ms: Option<u64>,
+    /// Submitted before this moment.
+    until_ms: Option<u64>,
+    /// `newest` first if not given; `-name` goes backwards.
+    #[param(inline)]
+    sort: Option<Sort>,
     /// From the last page's `next`.
     cursor: Option<String>,
     limit: Option<u32>,
 }
 
-/// Lists jobs, newest first.
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Sort {
+    Newest,
+    Oldest,
+    Name,
+    #[serde(rename = "-name")]
+    NameBackwards,
+}
+
+impl From<Sort> for Order {
+    fn from(sort: Sort) -> Self {
+        match sort {
+            Sort::Newest => Order::Newest,
+            Sort::Oldest => Order::Oldest,
+            Sort::Name => Order::Name,
+            Sort::NameBackwards => Order::NameBackwards,
+        }
+    }
+}
+
+/// Lists jobs, newest first unless another order is asked for.
 #[utoipa::path(get, path = "/api/v1/jobs", params(ListQuery), responses((status = 200, body = JobPage), (status = 400, body = ErrorBody)))]
 pub async fn list(State(app): AppState, Caller(holder): Caller, Query(query): Query<ListQuery>) -> Result<Json<JobPage>, Error> {
     let limit = query.limit.unwrap_or(PAGE_DEFAULT);
@@ -60,7 +92,17 @@ pub async fn list(State(app): AppState, Caller(holder): Caller, Query(query): Qu
     let before = query.cursor.map(parse_cursor).transpose()?;
     let states = query.state.as_deref().map(parse_states).transpose()?.unwrap_or_default();
     let owner = visible_owner(&holder).or(query.owner);
-    let filter = Filter { states, name: query.name, tag: query.tag, owner, text: query.q };
+    let filter = Filter {
+        states,
+        name: query.name,
+        tag: query.tag,
+        owner,
+        text: query.q,
+        node: query.node,
+        since_ms: query.since_ms,
+        until_ms: query.until_ms,
+        order: query.sort.map(Order::from).unwrap_or_default(),
+    };
     let jobs = app.store.read(move |sql| jobs::list(sql, &filter, before, limit)).await?;
     let next = (jobs.len() == limit as usize).then(|| jobs.last().map(|job| job.id.clone())).flatten();
     Ok(Json(JobPage { jobs, next }))
@@ -70,7 +112,7 @@ fn parse_cursor(text: String) -> Result<JobId, Error> {
     text.parse().map_err(|_| Error::BadValue { name: "cursor", value: text, wanted: "the `next` of an earlier page".into() })
 }
 
-fn parse_states(text: &str) -> Result<Vec<JobState>, Error> {
+pub fn parse_states(text: &str) -> Result<Vec<JobState>, Error> {
     let wanted = || "a state such as queued, running or failed".to_owned();
     let parse =
         |word: &str| JobState::from_text(word).ok_or_else(|| Error::BadValue { name: "state", value: word.into(), wanted: wanted() });
@@ -78,7 +120,7 @@ fn parse_states(text: &str) -> Result<Vec<JobState>, Error> {
 }
 
 /// Whose jobs a caller sees: an administrator everyone's, others their own.
-fn visible_owner(holder: &Holder) -> Option<String> {
+pub fn visible_owner(holder: &Holder) -> Option<String> {
     match holder.role {
         Role::Admin => None,
         Role::User => Some(holder.user.clone()),
@@ -114,15 +156,15 @@ pub async fn found(app: &App, holder: &Holder, text: &str) -> Result<Job, Error>
     responses((status = 200, body = JobDetail), (status = 404, body = ErrorBody)))]
 pub async fn show(State(app): AppState, Caller(holder): Caller, Path(text): Path<String>) -> Result<Json<JobDetail>, Error> {
     let what = text.clone();
-    // Both from one moment, or a job would be shown as queued with a task that starts.
+    // All from one moment, or a job would be shown as queued with a task that starts.
     let read = move |sql: &Sql<'_>| match find(sql, &holder, &what)? {
-        Some(job) => runs::of_job(sql, job.id).map(|runs| Some((job, runs))),
+        Some(job) => Ok(Some((runs::of_job(sql, job.id)?, uploads::of_job(sql, job.id)?, job))),
         None => Ok(None),
     };
-    let (job, runs) = app.store.read(read).await?.ok_or(Error::NoSuchJob(text))?;
+    let (runs, uploaded, job) = app.store.read(read).await?.ok_or(Error::NoSuchJob(text))?;
     let spec = shown_spec(&job)?;
-    let actions = actions(job.state);
-    Ok(Json(JobDetail { summary: summary(&job), spec, runs: run_views(runs), actions }))
+    let (actions, progress) = (actions(job.state), progress::of_job(&app, &runs).await?);
+    Ok(Json(JobDetail { summary: summary(&job), spec, runs: run_views(runs), actions, uploaded, progress }))
 }
 
 fn actions(state: JobState) -> Actions {
@@ -132,7 +174,7 @@ fn actions(state: JobState) -> Actions {
 }
 
 /// A job as people call it.
-fn label(job: &Job) -> String {
+pub fn label(job: &Job) -> String {
     format!("{}@{}", job.name, job.version)
 }
 
@@ -143,7 +185,8 @@ pub fn summary(job: &Job) -> JobSummary {
         version: job.version,
         owner: job.owner.clone(),
         state: job.state,
-        reason: job.reason.clone(),
+        reason: job.reason.en.clone(),
+        reason_zh: job.reason.zh.clone(),
         attempt: job.attempt,
         priority: job.plan.priority,
         tags: job.plan.tags.clone(),
@@ -151,6 +194,7 @@ pub fn summary(job: &Job) -> JobSummary {
         tasks: job.plan.task_count(),
         resources: job.plan.resources(),
         params: job.plan.params.clone(),
+        max_duration_ms: job.plan.max_duration_ms,
         created_at_ms: job.created_at_ms,
         started_at_ms: job.started_at_ms,
         ended_at_ms: job.ended_at_ms,
@@ -165,16 +209,27 @@ fn run_views(runs: Vec<Run>) -> Vec<RunView> {
         let missing = |attempt| waited_for.iter().filter(|it| it.0 == attempt).map(|it| it.1.clone()).collect::<Vec<_>>();
         let waits = is_ready.then(|| gang::waits_for(&missing(run.run.attempt)));
         let view = run_view(run);
-        RunView { reason: waits.unwrap_or(view.reason), ..view }
+        match waits {
+            Some(Words { en, zh }) => RunView { reason: en, reason_zh: zh, ..view },
+            None => view,
+        }
     };
     runs.into_iter().map(view).collect()
+}
+
+fn with_output(run: &Run) -> Words {
+    run.reason().then(&run.about_output().unwrap_or_default())
 }
 
 fn run_view(mut run: Run) -> RunView {
     // Between supervisors, and none of the task's.
     run.ports.remove(gang::LAUNCH_LABEL);
+    let Words { en: reason, zh: reason_zh } = with_output(&run);
+    // What was found out is said; what it was found out from is for whoever asks why.
+    run.ending.iter_mut().for_each(|ending| ending.clues = None);
     RunView {
-        reason: run.reason(),
+        reason,
+        reason_zh,
         task: run.run.task.to_string(),
         attempt: run.run.attempt,
         state: run.state,
@@ -187,6 +242,8 @@ fn run_view(mut run: Run) -> RunView {
         exit_code: run.ending.as_ref().and_then(|ending| ending.cause.exit_code()),
         ending: run.ending,
         missing: run.missing,
+        commit: run.commit,
+        sync: run.sync,
     }
 }
 
@@ -198,11 +255,9 @@ pub async fn spec(State(app): AppState, Caller(holder): Caller, Path(text): Path
     Ok(Json(shown_spec(&job)?))
 }
 
-/// What was submitted, without its secrets.
+/// What was submitted. Its secrets are kept elsewhere.
 fn shown_spec(job: &Job) -> Result<serde_json::Value, Error> {
-    let mut spec = serde_json::from_str(&job.spec).map_err(|error| Error::Internal(error.to_string()))?;
-    spec::mask(&mut spec);
-    Ok(spec)
+    serde_json::from_str(&job.spec).map_err(|error| Error::Internal(error.to_string()))
 }
 
 /// Asks a job to stop. Answered once the wish is durable; the job is `stopped` when nothing of it lives.
@@ -217,8 +272,10 @@ pub async fn stop(State(app): AppState, Caller(holder): Caller, Path(text): Path
             return Ok(Err(Error::Refused { job: label(&job), state: job.state, event: JobEvent::StopAsked }));
         };
         if to != job.state {
-            let doing = if to.is_over() { "stopped" } else { "being stopped" };
-            let reason = Some(format!("{doing} by {by}"));
+            let reason = Some(match to.is_over() {
+                true => Words::new(format!("stopped by {by}"), format!("被 {by} 停止")),
+                false => Words::new(format!("being stopped by {by}"), format!("{by} 要求停止，正在停止")),
+            });
             let change = Change { to, reason, at_ms: now_ms(), used: None, stop_by: Some(by) };
             if jobs::advance(sql, (id, job.state, job.attempt), &change)? == Written::Stale {
                 return Ok(Err(Error::Changed));
@@ -259,13 +316,31 @@ pub async fn set_duration(
     }
 }
 
+#[derive(Deserialize, IntoParams)]
+pub struct DeleteQuery {
+    /// Also if output of it was to be saved elsewhere and is not.
+    #[serde(default)]
+    force: bool,
+}
+
 /// Deletes a job that is over: its name, its records and its files.
-#[utoipa::path(delete, path = "/api/v1/jobs/{job}", params(("job" = String, Path)),
+#[utoipa::path(delete, path = "/api/v1/jobs/{job}", params(("job" = String, Path), DeleteQuery),
     responses((status = 204), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
-pub async fn delete(State(app): AppState, Caller(holder): Caller, Path(text): Path<String>) -> Result<StatusCode, Error> {
+pub async fn delete(
+    State(app): AppState,
+    Caller(holder): Caller,
+    Path(text): Path<String>,
+    Query(query): Query<DeleteQuery>,
+) -> Result<StatusCode, Error> {
     let job = found(&app, &holder, &text).await?;
     let id = job.id;
-    match app.store.write(move |sql| jobs::delete(sql, id)).await? {
+    let is_over = job.state.is_over();
+    let delete_now = move |sql: &Sql<'_>| match runs::sync::not_saved(sql, id)?.first().filter(|_| !query.force && is_over) {
+        Some(run) => Ok(Err(run.about_output().unwrap_or_default().en)),
+        None => jobs::delete(sql, id).map(Ok),
+    };
+    let written = app.store.write(delete_now).await?.map_err(|why| Error::NotSaved { job: label(&job), why })?;
+    match written {
         Written::Yes => {
             crate::crash::point("gc.rows-deleted-before-files");
             app.nudge.sweep();

@@ -1,32 +1,34 @@
-//! Reading a run's output: pieces from the index, bytes from the log.
+//! Reading a run's output: pieces from the index, bytes from the log, and what was dropped from the record of it.
 
 use std::{fs::File, io, os::unix::fs::FileExt};
 
-use model::logs::{Piece, Stream};
+use model::logs::{Gap, Piece, Stream, Streams};
 
-use crate::rundir::RunDir;
-
-/// The most bytes one chunk of a followed log carries.
-const CHUNK_BYTES_MAX: usize = 64 << 10;
+use crate::rundir::{RunDir, gap};
 
 pub struct LogFiles {
+    dir: RunDir,
     log: File,
     index: File,
 }
 
-/// Bytes of one stream that came together.
-pub struct Chunk {
-    pub stream: Stream,
-    pub offset: u64,
-    pub at_ms: u64,
-    pub bytes: Vec<u8>,
+/// What lies somewhere in a log.
+pub enum Told<'a> {
+    Bytes { stream: Stream, offset: u64, at_us: u64, bytes: &'a [u8] },
+    Dropped { gap: Gap, offset: u64 },
+}
+
+/// Bytes as they are, without their streams.
+pub enum Block {
+    Bytes(Vec<u8>),
+    Dropped(Gap),
 }
 
 impl LogFiles {
     /// `None` if the run has not opened them yet.
     pub fn open(dir: &RunDir) -> io::Result<Option<Self>> {
         match (File::open(dir.log()), File::open(dir.index())) {
-            (Ok(log), Ok(index)) => Ok(Some(Self { log, index })),
+            (Ok(log), Ok(index)) => Ok(Some(Self { dir: dir.clone(), log, index })),
             (Err(error), _) | (_, Err(error)) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             (Err(error), _) | (_, Err(error)) => Err(error),
         }
@@ -36,15 +38,137 @@ impl LogFiles {
         Ok(self.log.metadata()?.len())
     }
 
-    pub fn read_at(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; length];
+    pub fn gap(&self) -> io::Result<Option<Gap>> {
+        gap::read(&self.dir)
+    }
+
+    /// At most so many bytes from `offset` on. What was dropped while they were read is seen afterwards.
+    pub fn block_at(&self, offset: u64, most: u64) -> io::Result<Block> {
+        let bytes = self.read_at(offset, most as usize)?;
+        let Some(gap) = self.gap()? else { return Ok(Block::Bytes(bytes)) };
+        if gap.contains(offset) {
+            return Ok(Block::Dropped(gap));
+        }
+        let before = if offset < gap.from { gap.from - offset } else { u64::MAX };
+        Ok(Block::Bytes(bytes[..bytes.len().min(usize::try_from(before).unwrap_or(usize::MAX))].to_vec()))
+    }
+
+    /// Tells at most so many bytes from `offset` on, piece by piece, and answers where it stopped.
+    pub fn walk(&self, offset: u64, most: u64, hear: &mut dyn FnMut(Told<'_>)) -> io::Result<u64> {
+        let bytes = match self.block_at(offset, most)? {
+            Block::Bytes(bytes) => bytes,
+            Block::Dropped(gap) => {
+                hear(Told::Dropped { gap, offset });
+                return Ok(gap.to);
+            }
+        };
+        let end = offset + bytes.len() as u64;
+        let mut pieces = Pieces { index: &self.index, number: self.first_piece(|piece| piece.end() > offset)?, read: Vec::new(), at: 0 };
+        let mut told = offset;
+        while told < end
+            && let Some(piece) = pieces.next()?
+        {
+            let (from, to) = (piece.offset.max(told), piece.end().min(end));
+            if from < to {
+                let part = &bytes[(from - offset) as usize..(to - offset) as usize];
+                hear(Told::Bytes { stream: piece.stream, offset: from, at_us: piece.at_us, bytes: part });
+                told = to;
+            }
+        }
+        Ok(told)
+    }
+
+    /// Where the output since a moment begins.
+    pub fn offset_since(&self, at_ms: u64) -> io::Result<u64> {
+        self.offset_of_first(|piece| piece.at_us >= at_ms.saturating_mul(1000))
+    }
+
+    /// Where the first piece begins for which this holds; the end if there is none.
+    pub fn offset_of_first(&self, is_after: impl Fn(&Piece) -> bool) -> io::Result<u64> {
+        let number = self.first_piece(is_after)?;
+        Ok(self.piece(number)?.map_or(self.length()?, |piece| piece.offset))
+    }
+
+    /// Which stream a byte is of, and when it came.
+    pub fn piece_at(&self, offset: u64) -> io::Result<Option<Piece>> {
+        self.piece(self.first_piece(|piece| piece.end() > offset)?)
+    }
+
+    /// Where the last lines of some streams begin. An unterminated last line counts as one.
+    pub fn tail_start(&self, streams: Streams, lines: u64) -> io::Result<u64> {
+        const WINDOW_BYTES: u64 = 64 << 10;
+        let (mut end, mut seen, mut is_last_byte) = (self.length()?, 0, true);
+        if lines == 0 {
+            return Ok(end);
+        }
+        while end > 0 {
+            let start = end.saturating_sub(WINDOW_BYTES);
+            let (mut window, mut at) = (Vec::new(), start);
+            while at < end {
+                let stopped = self.walk(at, end - at, &mut |told| {
+                    if let Told::Bytes { stream, offset, bytes, .. } = told
+                        && streams.contains(stream)
+                    {
+                        window.push((offset, bytes.to_vec()));
+                    }
+                })?;
+                at = if stopped > at { stopped } else { end };
+            }
+            for (offset, bytes) in window.iter().rev() {
+                for (position, byte) in bytes.iter().enumerate().rev() {
+                    // The newline that ends the last line does not begin another one.
+                    seen += u64::from(*byte == b'\n' && !is_last_byte);
+                    is_last_byte = false;
+                    if seen == lines {
+                        return Ok(offset + position as u64 + 1);
+                    }
+                }
+            }
+            end = start;
+        }
+        Ok(0)
+    }
+
+    /// Where to begin in order to see the lines whole that end behind `offset`: not more than so far back.
+    pub fn line_start(&self, offset: u64, most_back: u64) -> io::Result<u64> {
+        const WINDOW_BYTES: u64 = 8 << 10;
+        let least = offset.saturating_sub(most_back).max(self.gap()?.filter(|gap| gap.to <= offset).map_or(0, |gap| gap.to));
+        let (mut end, mut open, mut begins) = (offset, Streams::ALL, offset);
+        while end > least && open != Streams::NONE {
+            let start = end.saturating_sub(WINDOW_BYTES).max(least);
+            let mut window = Vec::new();
+            self.walk(start, end - start, &mut |told| {
+                if let Told::Bytes { stream, offset, bytes, .. } = told {
+                    let newline = bytes.iter().rposition(|byte| *byte == b'\n').map(|at| offset + at as u64 + 1);
+                    window.push((stream, offset, newline));
+                }
+            })?;
+            for (stream, from, newline) in window.into_iter().rev() {
+                if open.contains(stream) {
+                    begins = begins.min(newline.unwrap_or(from));
+                    open = if newline.is_some() { open.without(stream) } else { open };
+                }
+            }
+            end = start;
+        }
+        Ok(begins)
+    }
+
+    /// As much as there is, and answers how much.
+    pub fn read_into(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
         let mut filled = 0;
-        while filled < length {
+        while filled < bytes.len() {
             match self.log.read_at(&mut bytes[filled..], offset + filled as u64)? {
                 0 => break,
                 read => filled += read,
             }
         }
+        Ok(filled)
+    }
+
+    fn read_at(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        let filled = self.read_into(&mut bytes, offset)?;
         bytes.truncate(filled);
         Ok(bytes)
     }
@@ -74,88 +198,42 @@ impl LogFiles {
         }
         Ok(low)
     }
+}
 
-    /// Where the output since a moment begins.
-    pub fn offset_since(&self, at_ms: u64) -> io::Result<u64> {
-        let number = self.first_piece(|piece| piece.at_us >= at_ms.saturating_mul(1000))?;
-        Ok(self.piece(number)?.map_or(self.length()?, |piece| piece.offset))
-    }
+/// The index from a piece on, read by many at a time.
+struct Pieces<'a> {
+    index: &'a File,
+    number: u64,
+    read: Vec<u8>,
+    at: usize,
+}
 
-    /// The chunk that begins at `offset`, as long as one stream goes on; `None` if nothing is there yet.
-    pub fn chunk_at(&self, offset: u64) -> io::Result<Option<Chunk>> {
-        let mut number = self.first_piece(|piece| piece.end() > offset)?;
-        let Some(first) = self.piece(number)? else { return Ok(None) };
-        let mut end = first.end();
-        while end - offset < CHUNK_BYTES_MAX as u64 {
-            number += 1;
-            match self.piece(number)? {
-                Some(piece) if piece.stream == first.stream && piece.offset == end => end = piece.end(),
-                _ => break,
-            }
+impl Pieces<'_> {
+    fn next(&mut self) -> io::Result<Option<Piece>> {
+        const AT_ONCE: usize = 128 * Piece::ENCODED_BYTES;
+        if self.read.len() < self.at + Piece::ENCODED_BYTES {
+            self.read.resize(AT_ONCE, 0);
+            let got = self.index.read_at(&mut self.read, self.number * Piece::ENCODED_BYTES as u64)?;
+            self.read.truncate(got);
+            self.at = 0;
         }
-        let length = (end - offset).min(CHUNK_BYTES_MAX as u64) as usize;
-        let bytes = self.read_at(offset, length)?;
-        let chunk = Chunk { stream: first.stream, offset, at_ms: first.at_us / 1000, bytes };
-        Ok((!chunk.bytes.is_empty()).then_some(chunk))
-    }
-
-    /// The ranges of the log that come from `stream` (or both) and lie at or after `from`.
-    pub fn ranges(&self, stream: Option<Stream>, from: u64) -> io::Result<Vec<(u64, u64)>> {
-        let length = self.length()?;
-        let Some(stream) = stream else { return Ok(if from < length { vec![(from, length)] } else { Vec::new() }) };
-        let mut ranges: Vec<(u64, u64)> = Vec::new();
-        let first = self.first_piece(|piece| piece.end() > from)?;
-        for number in first..self.piece_count()? {
-            let Some(piece) = self.piece(number)? else { break };
-            let (start, end) = (piece.offset.max(from), piece.end().min(length));
-            if piece.stream != stream || start >= end {
-                continue;
-            }
-            match ranges.last_mut() {
-                Some(last) if last.1 == start => last.1 = end,
-                _ => ranges.push((start, end)),
-            }
-        }
-        Ok(ranges)
-    }
-
-    /// Keeps only the last `lines` lines of the ranges. An unterminated last line counts as one.
-    pub fn keep_last_lines(&self, ranges: Vec<(u64, u64)>, lines: u64) -> io::Result<Vec<(u64, u64)>> {
-        const BLOCK_BYTES: u64 = 64 << 10;
-        if lines == 0 {
-            return Ok(Vec::new());
-        }
-        let (mut seen, mut is_last_byte, mut kept) = (0, true, Vec::new());
-        for (start, end) in ranges.into_iter().rev() {
-            let mut block_end = end;
-            while block_end > start {
-                let block_start = block_end.saturating_sub(BLOCK_BYTES).max(start);
-                let block = self.read_at(block_start, (block_end - block_start) as usize)?;
-                for (position, byte) in block.iter().enumerate().rev() {
-                    // The newline that ends the last line does not begin another one.
-                    seen += u64::from(*byte == b'\n' && !is_last_byte);
-                    is_last_byte = false;
-                    if seen == lines {
-                        kept.push((block_start + position as u64 + 1, end));
-                        kept.reverse();
-                        return Ok(kept);
-                    }
-                }
-                block_end = block_start;
-            }
-            kept.push((start, end));
-        }
-        kept.reverse();
-        Ok(kept)
+        let Some(bytes) = self.read.get(self.at..self.at + Piece::ENCODED_BYTES) else { return Ok(None) };
+        self.at += Piece::ENCODED_BYTES;
+        self.number += 1;
+        Ok(Piece::decode(bytes.try_into().expect("a whole piece")))
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
+    use std::ops::Range;
+
+    use model::logs::Dropped;
+
     use super::*;
 
-    /// `o` and `e` pieces from `o:hello e:oops`, one millisecond apart, beginning at 1 ms.
-    fn files(pieces: &[(Stream, &str)]) -> (tempfile::TempDir, LogFiles) {
+    /// A run's directory with these pieces in its log, one millisecond apart, beginning at 1 ms.
+    pub fn run_dir(pieces: &[(Stream, &str)]) -> (tempfile::TempDir, RunDir) {
         let data = tempfile::tempdir().unwrap();
         let run = "job-00000000000000000000000000000001:main-0:1".parse().unwrap();
         let dir = RunDir::new(data.path(), &run);
@@ -169,49 +247,82 @@ mod tests {
         }
         std::fs::write(dir.log(), log).unwrap();
         std::fs::write(dir.index(), index).unwrap();
+        (data, dir)
+    }
+
+    pub fn drop_of(dir: &RunDir, bytes: Range<u64>) {
+        let log = std::fs::OpenOptions::new().write(true).open(dir.log()).unwrap();
+        gap::drop_bytes(dir, &log, &Gap { from: bytes.start, to: bytes.end, at_ms: 9, why: Dropped::TooLarge { most_bytes: 1 << 20 } })
+            .unwrap();
+    }
+
+    fn files(pieces: &[(Stream, &str)]) -> (tempfile::TempDir, LogFiles) {
+        let (data, dir) = run_dir(pieces);
         let files = LogFiles::open(&dir).unwrap().unwrap();
         (data, files)
     }
 
-    fn text(files: &LogFiles, ranges: &[(u64, u64)]) -> String {
-        ranges.iter().map(|(start, end)| String::from_utf8(files.read_at(*start, (end - start) as usize).unwrap()).unwrap()).collect()
+    fn told(files: &LogFiles, from: u64, streams: Streams) -> String {
+        let (mut text, mut at) = (String::new(), from);
+        loop {
+            let stopped = files
+                .walk(at, 7, &mut |it| match it {
+                    Told::Bytes { stream, bytes, .. } if streams.contains(stream) => text.push_str(std::str::from_utf8(bytes).unwrap()),
+                    Told::Bytes { .. } => {}
+                    Told::Dropped { gap, offset } => text.push_str(&format!("<{}>", gap.to - offset)),
+                })
+                .unwrap();
+            if stopped == at {
+                return text;
+            }
+            at = stopped;
+        }
     }
 
-    use Stream::{Stderr, Stdout};
-    const MIXED: [(Stream, &str); 4] = [(Stdout, "one\n"), (Stderr, "warn\n"), (Stdout, "two\n"), (Stdout, "three")];
+    use Stream::{Platform, Stderr, Stdout};
+    const MIXED: [(Stream, &str); 5] = [(Stdout, "one\n"), (Stderr, "warn\n"), (Stdout, "two\n"), (Platform, "[us]\n"), (Stdout, "three")];
 
     #[test]
-    fn each_stream_can_be_read_alone_and_both_in_order() {
+    fn each_stream_can_be_read_alone_and_all_in_order() {
         let (_data, files) = files(&MIXED);
-        let read = |stream, from| text(&files, &files.ranges(stream, from).unwrap());
-        assert_eq!(read(None, 0), "one\nwarn\ntwo\nthree");
-        assert_eq!(read(Some(Stdout), 0), "one\ntwo\nthree");
-        assert_eq!(read(Some(Stderr), 0), "warn\n");
-        assert_eq!(read(Some(Stdout), 2), "e\ntwo\nthree");
-        assert_eq!(read(None, files.offset_since(3).unwrap()), "two\nthree");
-        assert_eq!(read(None, files.offset_since(99).unwrap()), "");
+        let read = |streams, from| told(&files, from, streams);
+        assert_eq!(read(Streams::ALL, 0), "one\nwarn\ntwo\n[us]\nthree");
+        assert_eq!(read(Streams::ALL.without(Platform), 0), "one\nwarn\ntwo\nthree");
+        assert_eq!(read(Streams::only(Stdout), 0), "one\ntwo\nthree");
+        assert_eq!(read(Streams::only(Stderr), 0), "warn\n");
+        assert_eq!(read(Streams::only(Stdout), 2), "e\ntwo\nthree");
+        assert_eq!(read(Streams::ALL, files.offset_since(3).unwrap()), "two\n[us]\nthree");
+        assert_eq!(read(Streams::ALL, files.offset_since(99).unwrap()), "");
     }
 
     #[test]
     fn the_last_lines_are_counted_across_pieces_with_an_unterminated_one() {
         let (_data, files) = files(&MIXED);
-        let tail = |stream, lines| text(&files, &files.keep_last_lines(files.ranges(stream, 0).unwrap(), lines).unwrap());
-        assert_eq!(tail(None, 0), "");
-        assert_eq!(tail(None, 1), "three");
-        assert_eq!(tail(None, 2), "two\nthree");
-        assert_eq!(tail(Some(Stdout), 2), "two\nthree");
-        assert_eq!(tail(Some(Stdout), 9), "one\ntwo\nthree");
-        assert_eq!(tail(Some(Stderr), 1), "warn\n");
+        let tail = |streams, lines| told(&files, files.tail_start(streams, lines).unwrap(), streams);
+        assert_eq!(tail(Streams::ALL, 0), "");
+        assert_eq!(tail(Streams::ALL, 1), "three");
+        assert_eq!(tail(Streams::ALL, 2), "[us]\nthree");
+        assert_eq!(tail(Streams::only(Stdout), 2), "two\nthree");
+        assert_eq!(tail(Streams::only(Stdout), 9), "one\ntwo\nthree");
+        assert_eq!(tail(Streams::only(Stderr), 1), "warn\n");
     }
 
     #[test]
-    fn chunks_join_pieces_of_one_stream_and_continue_at_any_byte() {
-        let (_data, files) = files(&MIXED);
-        let chunk = |offset| files.chunk_at(offset).unwrap().map(|it| (it.stream, String::from_utf8(it.bytes).unwrap()));
-        assert_eq!(chunk(0), Some((Stdout, "one\n".into())));
-        assert_eq!(chunk(2), Some((Stdout, "e\n".into())));
-        assert_eq!(chunk(4), Some((Stderr, "warn\n".into())));
-        assert_eq!(chunk(9), Some((Stdout, "two\nthree".into())));
-        assert_eq!(chunk(18), None);
+    fn what_was_dropped_is_told_wherever_one_begins_and_never_read() {
+        let (_data, dir) = run_dir(&MIXED);
+        drop_of(&dir, 4..12);
+        let files = LogFiles::open(&dir).unwrap().unwrap();
+        assert_eq!(told(&files, 0, Streams::ALL), "one\n<8>\n[us]\nthree");
+        assert_eq!(told(&files, 6, Streams::ALL), "<6>\n[us]\nthree");
+        assert_eq!(told(&files, 13, Streams::ALL), "[us]\nthree");
+        assert_eq!(told(&files, files.tail_start(Streams::ALL, 9).unwrap(), Streams::ALL), "one\n<8>\n[us]\nthree");
+    }
+
+    #[test]
+    fn a_line_is_found_from_its_beginning_in_every_stream() {
+        let (_data, files) = files(&[(Stderr, "10%\r"), (Stdout, "a\nb\n"), (Stderr, "20%\r"), (Stdout, "c\nd")]);
+        assert_eq!(files.line_start(15, 1000).unwrap(), 0, "the bar began at 0");
+        assert_eq!(files.line_start(15, 4).unwrap(), 11);
+        assert_eq!(files.line_start(0, 1000).unwrap(), 0);
     }
 }

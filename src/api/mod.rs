@@ -10,32 +10,73 @@ use axum::{
     middleware,
 };
 use model::plan::HouseRules;
+use tokio::sync::Semaphore;
 use utoipa_axum::routes;
 
 use crate::{
-    control::{Board, Nudge},
+    control::{Board, Endings, Nudge},
     error::Error,
     run_token::RunSecret,
+    seal::Seal,
     store::Store,
 };
 
 mod about;
+mod archive;
+mod catalogue;
+mod code;
+mod compare;
+mod console;
+mod counted;
+mod dossier;
 mod environment;
 mod events;
 mod explain;
 mod extract;
+mod failures;
+mod file_content;
+mod files;
+mod files_archive;
+mod flow;
 mod follow;
 mod gang;
 mod guard;
+mod job_files;
+mod job_output;
 mod jobs;
+mod language;
+mod lineage;
+mod lines;
+mod log_archive;
 mod log_files;
 mod logs;
+mod lost;
+mod metrics;
+mod metrics_follow;
 mod nodes;
+mod original;
+mod progress;
+mod prometheus;
+mod provenance;
 mod runs;
+mod schema;
+mod search;
+mod secrets;
+mod session;
+mod spool;
 mod submit;
+mod sync;
+mod uploads;
+mod usage;
+mod versions;
+mod volumes;
 
-pub use guard::token_hash;
+pub use file_content::LARGE_PUTS_MAX;
+pub use flow::{Flow, Metered};
+pub use guard::{Peer, Scraping, token_hash};
 use guard::{Policy, Routes};
+pub use session::make_link;
+pub use volumes::keeps_clear_of;
 
 /// What handlers share.
 pub struct App {
@@ -44,11 +85,21 @@ pub struct App {
     pub nudge: Nudge,
     pub board: Board,
     pub data: PathBuf,
+    /// What one run may keep of its log.
+    pub log_bytes_max: Option<u64>,
     pub run_key: RunSecret,
+    /// For what must not be read in the database.
+    pub seal: Seal,
+    /// A turn for each large file that is put into a volume.
+    pub large_puts: Semaphore,
+    /// Who may read the page for Prometheus besides an administrator.
+    pub scraping: Scraping,
     /// The names this server answers to, with their port.
     pub hosts: Vec<String>,
     /// Takes a virtual node down or brings it back.
     pub node_switch: NodeSwitch,
+    /// What ends mean.
+    pub endings: Endings,
 }
 
 /// Takes a node's name and whether it shall be up; answers whether there is such a node.
@@ -56,31 +107,77 @@ pub type NodeSwitch = Box<dyn Fn(&str, bool) -> bool + Send + Sync>;
 
 pub type AppState = axum::extract::State<Arc<App>>;
 
-/// The largest job file and the largest piece of shipped output.
+/// The largest job file, the largest file list and the largest piece of anything that is sent here.
 const BODY_BYTES_MAX: usize = 8 << 20;
 
 fn routes_with_policies() -> Routes {
     Routes::new()
         .add(Policy::Anyone, routes!(about::health))
         .add(Policy::User, routes!(about::about))
+        .add(Policy::Anyone, routes!(session::begin))
+        .add(Policy::User, routes!(session::end))
+        .add(Policy::User, routes!(session::link))
+        .add(Policy::User, routes!(session::pass))
+        .add(Policy::User, routes!(schema::job_file))
         .add(Policy::User, routes!(submit::submit, jobs::list))
         .add(Policy::User, routes!(jobs::show, jobs::delete))
         .add(Policy::User, routes!(jobs::spec))
+        .add(Policy::User, routes!(original::original))
+        .add(Policy::User, routes!(original::plan))
         .add(Policy::User, routes!(jobs::stop))
         .add(Policy::User, routes!(jobs::set_duration))
+        .add(Policy::User, routes!(sync::sync))
         .add(Policy::User, routes!(explain::explain))
         .add(Policy::User, routes!(environment::environment))
+        .add(Policy::User, routes!(catalogue::catalogue))
         .add(Policy::User, routes!(events::of_job))
         .add(Policy::User, routes!(events::feed))
         .add(Policy::User, routes!(logs::log))
+        .add(Policy::User, routes!(lines::lines))
+        .add(Policy::User, routes!(log_archive::archive))
+        .add(Policy::User, routes!(search::logs))
+        .add(Policy::User, routes!(progress::list))
         .add(Policy::User, routes!(follow::follow))
+        .add(Policy::User, routes!(metrics::summaries))
+        .add(Policy::User, routes!(metrics::points))
+        .add(Policy::User, routes!(metrics::csv))
+        .add(Policy::User, routes!(metrics_follow::follow))
+        .add(Policy::User, routes!(code::list))
+        .add(Policy::User, routes!(code::patch))
+        .add(Policy::User, routes!(compare::of_jobs))
+        .add(Policy::User, routes!(compare::code))
+        .add(Policy::User, routes!(versions::of_job))
+        .add(Policy::User, routes!(lineage::of_job))
+        .add(Policy::User, routes!(provenance::provenance))
+        .add(Policy::User, routes!(uploads::begin))
+        .add(Policy::User, routes!(uploads::blobs))
+        .add(Policy::User, routes!(uploads::piece))
+        .add(Policy::User, routes!(uploads::finish))
         .add(Policy::User, routes!(nodes::list))
+        .add(Policy::User, routes!(usage::of_job))
+        .add(Policy::User, routes!(usage::cluster::of_cluster))
+        .add(Policy::User, routes!(usage::now::now))
+        .add(Policy::Scraper, routes!(prometheus::metrics))
+        .add(Policy::User, routes!(volumes::list, volumes::add))
+        .add(Policy::User, routes!(volumes::show, volumes::remove))
+        .add(Policy::User, routes!(volumes::test))
+        .add(Policy::User, routes!(files::list))
+        .add(Policy::User, routes!(file_content::read, file_content::put, file_content::remove))
+        .add(Policy::User, routes!(files_archive::archive))
+        .add(Policy::User, routes!(job_output::archive))
         .add(Policy::Admin, routes!(nodes::down))
         .add(Policy::Admin, routes!(nodes::up))
+        .add(Policy::Admin, routes!(lost::list))
+        .add(Policy::Admin, routes!(lost::end))
+        .add(Policy::User, routes!(secrets::list))
+        .add(Policy::User, routes!(secrets::set, secrets::remove))
+        .add(Policy::Admin, routes!(secrets::rotate))
+        .add(Policy::Run, routes!(secrets::of_run))
         .add(Policy::Run, routes!(runs::order))
         .add(Policy::Run, routes!(runs::report))
         .add(Policy::Run, routes!(gang::gang))
         .add(Policy::Run, routes!(runs::output))
+        .add(Policy::Run, routes!(usage::taken::take))
 }
 
 /// The document that describes every route.
@@ -94,9 +191,15 @@ pub fn router(app: Arc<App>) -> Router {
     routes_with_policies()
         .into_router(&app)
         .route("/api/v1/openapi.json", guard::guarded(&app, Policy::Anyone, axum::routing::get(serve_document)))
-        .fallback_service(guard::guarded(&app, Policy::User, axum::routing::any(nowhere)).with_state(app.clone()))
+        .fallback_service(
+            guard::guarded(&app, Policy::User, axum::routing::any(nowhere))
+                .layer(middleware::from_fn(console::serve))
+                .with_state(app.clone()),
+        )
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(middleware::map_response(console::keep_to_itself))
         .layer(middleware::from_fn_with_state(app.clone(), guard::host_and_origin))
+        .layer(middleware::from_fn(counted::count))
         .with_state(app)
 }
 

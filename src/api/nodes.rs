@@ -8,12 +8,12 @@ use axum::{
 use model::wire::{ErrorBody, NodeView};
 
 use super::{App, AppState};
-use crate::{control, error::Error, store::runs};
+use crate::{control, error::Error};
 
 /// Lists the nodes with what they have, what is free and who holds the rest.
 #[utoipa::path(get, path = "/api/v1/nodes", responses((status = 200, body = Vec<NodeView>)))]
 pub async fn list(State(app): AppState) -> Result<Json<Vec<NodeView>>, Error> {
-    let held = app.store.read(|sql| control::held(sql, &runs::live(sql)?)).await?;
+    let held = app.store.read(control::held).await?;
     Ok(Json(app.board.with_use(&held)))
 }
 

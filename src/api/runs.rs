@@ -8,6 +8,7 @@ use std::{
 
 use axum::{Json, extract::State, http::StatusCode};
 use model::{
+    job::JobState,
     order::{Report, RunOrder},
     wire::ErrorBody,
 };
@@ -18,11 +19,12 @@ use super::{
     AppState,
     extract::{Body, Query},
     guard::OwnRun,
+    logs::blocking,
 };
 use crate::{
-    control,
+    control::{self, now_ms},
     error::Error,
-    rundir::RunDir,
+    rundir::{RunDir, gap::Cap},
     store::{Sql, Written, jobs, runs},
 };
 
@@ -35,7 +37,8 @@ pub async fn order(State(app): AppState, OwnRun(run): OwnRun) -> Result<Json<Run
         let Some(job) = jobs::get(sql, run.job)? else { return Ok(None) };
         let gang = control::beside(sql, &job, &run)?;
         let order = gang.iter().find(|it| it.run == run).and_then(|own| control::order(&job, &gang, own));
-        Ok(order.map(|order| control::gang_order::complete(order, &job, &gang, &run_key)))
+        let order = order.map(|order| control::gang_order::complete(order, &job, &gang, &run_key));
+        order.map(|order| control::with_volumes(sql, &job.plan, order)).transpose()
     };
     app.store.read(read).await?.map(Json).ok_or(Error::NoSuchRun(text))
 }
@@ -48,12 +51,25 @@ pub async fn report(State(app): AppState, OwnRun(run): OwnRun, Body(body): Body)
     let report: Report =
         serde_json::from_slice(&body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })?;
     crate::crash::point("finish.notified-before-commit");
-    let is_ready = matches!(report, Report::Ready { .. });
-    let (written, moved) = app.store.write(move |sql| control::take_report(sql, &run, &report)).await?;
-    // Who is ready takes nothing and frees nothing; only its gang wants to know.
-    if is_ready {
-        app.nudge.gang();
-    } else {
+    let (is_ready, frees) = (matches!(report, Report::Ready { .. }), control::frees(&report));
+    let dir = RunDir::new(&app.data, &run);
+    // A supervisor that shares our disk has seen to its own output, and is known by its record.
+    if matches!(report, Report::Ended { .. }) && !dir.supervisor().exists() {
+        blocking(move || make_durable(&dir)).await?;
+    }
+    let (report, board, nudge) = (app.endings.understood(report), app.board.clone(), app.nudge.clone());
+    let job = run.job;
+    let take = move |sql: &Sql<'_>| {
+        let (written, moved) = control::take_report(sql, &run, &report)?;
+        let refilled = if frees { control::refill(sql, &board, &nudge) } else { control::Refilled::default() };
+        Ok((written, moved, refilled, is_ready && !runs::is_awaited(sql, run.job, run.attempt)?))
+    };
+    let (written, moved, refilled, all_ready) = app.store.write(take).await?;
+    app.nudge.start(refilled.placed);
+    // Who is ready takes nothing and frees nothing; only its gang wants to know, and only of the last one.
+    if all_ready {
+        app.nudge.gang(job);
+    } else if !is_ready && (!frees || refilled.is_more || moved == Some(JobState::Finishing)) {
         app.nudge.after(moved);
     }
     match written {
@@ -64,6 +80,7 @@ pub async fn report(State(app): AppState, OwnRun(run): OwnRun, Body(body): Body)
 
 #[derive(Deserialize, IntoParams)]
 pub struct OutputQuery {
+    #[param(inline)]
     file: OutputFile,
     /// Where in the file the body begins.
     offset: u64,
@@ -74,6 +91,7 @@ pub struct OutputQuery {
 pub enum OutputFile {
     Log,
     Index,
+    Provenance,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -101,15 +119,17 @@ pub async fn output(
     let path = match query.file {
         OutputFile::Log => dir.log(),
         OutputFile::Index => dir.index(),
+        OutputFile::Provenance => dir.provenance(),
     };
     let internal = |error: String| Error::Internal(error);
-    let appended = tokio::task::spawn_blocking(move || append(&dir, path, query.offset, &body));
+    let most_bytes = app.log_bytes_max.filter(|_| matches!(query.file, OutputFile::Log));
+    let appended = tokio::task::spawn_blocking(move || append(&dir, (path, most_bytes), query.offset, &body));
     let length = appended.await.map_err(|error| internal(error.to_string()))?.map_err(|error| internal(error.to_string()))?;
     length.map(|length| Json(Length { length })).map_err(|length| Error::WrongOffset { length })
 }
 
 /// The new length, or the length it has if the piece does not fit on.
-fn append(dir: &RunDir, path: PathBuf, offset: u64, bytes: &[u8]) -> std::io::Result<Result<u64, u64>> {
+fn append(dir: &RunDir, (path, most_bytes): (PathBuf, Option<u64>), offset: u64, bytes: &[u8]) -> std::io::Result<Result<u64, u64>> {
     std::fs::create_dir_all(dir.path())?;
     let file = open_to_append(&path)?;
     // Two senders of one run, one of them late, must not write over each other.
@@ -119,9 +139,44 @@ fn append(dir: &RunDir, path: PathBuf, offset: u64, bytes: &[u8]) -> std::io::Re
         return Ok(Err(length));
     }
     file.write_all_at(bytes, offset)?;
-    Ok(Ok(offset + bytes.len() as u64))
+    let length = offset + bytes.len() as u64;
+    if let Some(most_bytes) = most_bytes
+        && let Err(error) = Cap::of(dir, most_bytes)?.keep(dir, &file, length, now_ms())
+    {
+        tracing::debug!("nothing of a log can be dropped, so it grows beyond its bound: {error}");
+    }
+    Ok(Ok(length))
+}
+
+/// What a supervisor has sent is on the disk before its ending is: nobody has it but us once that supervisor is gone.
+fn make_durable(dir: &RunDir) -> std::io::Result<()> {
+    for path in [dir.log(), dir.index(), dir.provenance(), dir.path().to_owned()] {
+        match OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path) {
+            Ok(file) => file.sync_all()?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 fn open_to_append(path: &FilePath) -> std::io::Result<File> {
     OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ending_waits_for_what_was_sent_to_be_on_the_disk() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = RunDir::at(home.path());
+        make_durable(&dir).unwrap();
+        append(&dir, (dir.log(), None), 0, b"loss 0.1\n").unwrap().unwrap();
+        make_durable(&dir).unwrap();
+        std::fs::remove_file(dir.log()).unwrap();
+        std::os::unix::fs::symlink("elsewhere", dir.log()).unwrap();
+        assert!(make_durable(&dir).is_err(), "what cannot be brought to the disk is not accepted");
+    }
 }

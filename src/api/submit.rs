@@ -1,16 +1,21 @@
 //! Submitting a job, or only asking what would be submitted.
 
+use std::collections::BTreeMap;
+
 use axum::{
     Json,
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
 };
 use model::{
     dialect::{Given, Report, Translation, translate},
     ids::JobId,
-    plan::{PlanView, remarks},
-    spec::{JobSpec, fill_masked},
-    wire::{ErrorBody, Planned, SubmitAnswer, Submitted},
+    layout,
+    plan::{Beginning, FormerJob, Plan, PlanView, SecretPlan, remarks},
+    provenance::Origin,
+    secret::SecretValues,
+    spec::{Problem, fill_masked, to_yaml},
+    wire::{ErrorBody, Handed, Planned, SubmitAnswer, Submitted},
 };
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -20,20 +25,26 @@ use super::{
     App, AppState,
     extract::{Body, Query},
     guard::Caller,
-    jobs::found,
+    jobs::{found, label},
+    original::Sent,
+    uploads::{self, Named},
+    volumes,
 };
 use crate::{
     control::now_ms,
     error::Error,
     run_token::hex,
     store::{
-        jobs::{self, Key, NewJob, Submission},
+        self, Sql, StoreError,
+        jobs::{self, Job, Key, NewJob, Submission},
+        originals::{self, Original},
+        secrets,
         tokens::Holder,
     },
 };
 
 const KEY_LENGTH_MAX: usize = 200;
-const JOB_FILE_BYTES_MAX: usize = 1 << 20;
+pub const JOB_FILE_BYTES_MAX: usize = 1 << 20;
 const OUR_DIALECT: &str = "trainmaster";
 
 #[derive(Deserialize, IntoParams)]
@@ -43,14 +54,19 @@ pub struct SubmitQuery {
     dry_run: bool,
     /// Names the job, whatever the file says; files of some dialects have no name inside.
     name: Option<String>,
-    /// The job whose secrets take the place of `******` in the file: id, name or name@version.
+    /// The job that is submitted again, perhaps with changes: id, name or name@version. Its secrets take the place of `******`
+    /// in the file.
     from: Option<String>,
+    /// What the file is called where it came from.
+    file: Option<String>,
+    /// Whose job file it was before it was sent as one of ours.
+    dialect: Option<String>,
 }
 
 /// Submits a job file: YAML or JSON, of our own or of another dialect, as it is. Answered once the job is
-/// durable. The same `Idempotency-Key` with the same file answers with the same job, however often it is sent.
+/// durable. The same `Idempotency-Key` with the same file, `name` and `from` answers with the same job, however often it is sent.
 #[utoipa::path(post, path = "/api/v1/jobs", params(SubmitQuery, ("Idempotency-Key" = Option<String>, Header)),
-    request_body(content = String, content_type = "application/yaml"),
+    request_body(content((String = "application/yaml"), (Handed = "application/vnd.trainmaster.handed+json"))),
     responses((status = 201, body = Submitted), (status = 200, description = "The key was known, or a dry run", body = SubmitAnswer),
         (status = 409, body = ErrorBody), (status = 413, body = ErrorBody), (status = 422, body = ErrorBody)))]
 pub async fn submit(
@@ -60,66 +76,164 @@ pub async fn submit(
     headers: HeaderMap,
     Body(body): Body,
 ) -> Result<(StatusCode, Json<SubmitAnswer>), Error> {
-    let key = idempotency_key(&headers, &body)?;
-    let Translation { spec, plan, report } = read_job_file(&app, &holder, &query, &body).await?;
+    let key = idempotency_key(&headers, &query, &body)?;
+    let sent = Sent::read(headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes), &body)?;
+    let given = Given { name: query.name.clone(), otherwise: None, user: Some(holder.user.clone()) };
+    let Translation { mut spec, mut plan, report } = read_job_file(&app, &holder, (&query, &given), &sent.spec).await?;
+    plan.origin = origin(&app, &holder, &query, &report).await?;
+    volumes::check_named(&app, &holder, &plan).await?;
+    let plan = with_former(&app, &holder, plan).await?;
     let notes = remarks(&plan, &app.house);
     if query.dry_run {
+        let ours = (!report.dialect.is_empty()).then(|| to_yaml(&spec));
         let dialect = if report.dialect.is_empty() { OUR_DIALECT.into() } else { report.dialect };
-        let planned = Planned { dialect, report: report.notes, notes, plan: PlanView::from(&plan) };
+        let planned = Planned { dialect, report: report.notes, notes, plan: PlanView::from(&plan), ours };
         return Ok((StatusCode::OK, Json(SubmitAnswer::Planned(planned.into()))));
     }
+    let upload = uploads::named(&app, &plan).await?;
     crate::crash::point("submit.before-tx");
     let id = fresh_job_id()?;
     let name = plan.name.to_string();
+    let (secrets, seal) = (spec.take_secrets(), app.seal.clone());
+    let original = sent.kept(&given);
     let spec = serde_json::to_string(&spec).map_err(|error| Error::Internal(error.to_string()))?;
     let new = NewJob { id, owner: holder.user, spec, plan, notes: notes.clone(), at_ms: now_ms(), key: key.clone() };
-    let submission = app.store.write(move |sql| jobs::submit(sql, &new)).await?;
+    let submit = move |sql: &Sql<'_>| {
+        let submission = take_in(sql, &new, (upload, original))?;
+        if let Submission::Made { .. } = submission {
+            secrets::keep_of_job(sql, &seal, new.id, &secrets)?;
+        }
+        Ok(submission)
+    };
+    let submission = app.store.write(submit).await?;
     crate::crash::point("submit.after-commit-before-reply");
     let (status, id, name, version) = match submission {
         Submission::Made { version } => (StatusCode::CREATED, id, name, version),
         Submission::Known { id, name, version } => (StatusCode::OK, id, name.to_string(), version),
         Submission::KeyUsedForOther => return Err(Error::KeyReused(key.map(|key| key.text).unwrap_or_default())),
     };
-    app.nudge.queue();
+    app.nudge.came();
     let report = Some(report).filter(|it: &Report| !it.dialect.is_empty());
     Ok((status, Json(SubmitAnswer::Submitted(Submitted { id: id.to_string(), name, version, notes, report }))))
 }
 
-fn idempotency_key(headers: &HeaderMap, body: &[u8]) -> Result<Option<Key>, Error> {
+/// The job with the folder it names and the file it was made from, which stay for as long as the job does.
+fn take_in(sql: &Sql<'_>, new: &NewJob, (upload, original): (Option<Named>, Option<Original>)) -> Result<Submission, StoreError> {
+    let submission = jobs::submit(sql, new)?;
+    if let Submission::Made { .. } = submission {
+        upload.iter().try_for_each(|it| store::uploads::note(sql, new.id, &it.facts))?;
+        original.iter().try_for_each(|it| originals::keep(sql, new.id, it))?;
+    }
+    Ok(submission)
+}
+
+async fn origin(app: &App, holder: &Holder, query: &SubmitQuery, report: &Report) -> Result<Origin, Error> {
+    const CHARACTERS_MAX: usize = 200;
+    let short = |text: &String| Some(text.chars().take(CHARACTERS_MAX).collect()).filter(|it: &String| !it.is_empty());
+    let own = Some(&report.dialect).filter(|it| !it.is_empty());
+    let (dialect, file) = (query.dialect.as_ref().or(own).and_then(short), query.file.as_ref().and_then(short));
+    let Some(text) = &query.from else { return Ok(Origin { dialect, file, rerun_of: None }) };
+    // Whoever is submitted again still came from the file that the first came from.
+    let former = found(app, holder, text).await?;
+    let first = former.plan.origin.clone();
+    Ok(Origin { dialect: dialect.or(first.dialect), file: file.or(first.file), rerun_of: Some(self::former(&former)) })
+}
+
+fn former(job: &Job) -> FormerJob {
+    let chief = layout::chief(&job.plan).map(|task| task.to_string()).unwrap_or_default();
+    FormerJob { id: job.id, label: label(job), chief }
+}
+
+/// A job that begins with another's output begins with that of the job that has the name now.
+async fn with_former(app: &App, holder: &Holder, mut plan: Plan) -> Result<Plan, Error> {
+    if let Some(Beginning::Job(text)) = &plan.freight.from {
+        let former = found(app, holder, text).await?;
+        if !former.state.is_over() {
+            return Err(Error::NotOverYet { job: label(&former), state: former.state });
+        }
+        plan.freight.from = Some(Beginning::Former(self::former(&former)));
+    }
+    Ok(plan)
+}
+
+fn idempotency_key(headers: &HeaderMap, query: &SubmitQuery, body: &[u8]) -> Result<Option<Key>, Error> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
     if text.is_empty() || text.len() > KEY_LENGTH_MAX {
         return Err(Error::BadValue { name: "Idempotency-Key", value: text, wanted: "1 to 200 characters".into() });
     }
-    let body_hash = hex(&Sha256::digest(body));
-    Ok(Some(Key { text, body_hash }))
+    Ok(Some(Key { text, body_hash: hash_of(query, body) }))
 }
 
-async fn read_job_file(app: &App, holder: &Holder, query: &SubmitQuery, body: &[u8]) -> Result<Translation, Error> {
+/// What of a request makes the job: the file, the name it is given and the job it begins with. Where there is only the file, it is the hash
+/// of that alone, as it always was.
+fn hash_of(query: &SubmitQuery, body: &[u8]) -> String {
+    let file = hex(&Sha256::digest(body));
+    if query.name.is_none() && query.from.is_none() {
+        return file;
+    }
+    let parts = serde_json::json!([file, query.name, query.from]);
+    hex(&Sha256::digest(parts.to_string()))
+}
+
+async fn read_job_file(app: &App, holder: &Holder, (query, given): (&SubmitQuery, &Given), body: &[u8]) -> Result<Translation, Error> {
     if body.len() > JOB_FILE_BYTES_MAX {
         return Err(Error::TooLarge { most_bytes: JOB_FILE_BYTES_MAX });
     }
     let wanted: String = "text in UTF-8".into();
     let text = std::str::from_utf8(body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })?;
-    let given = Given { name: query.name.clone(), otherwise: None, user: Some(holder.user.clone()) };
-    let mut translated = translate(text, &given, &app.house).map_err(Error::BadSpec)?;
+    let mut translated = translate(text, given, &app.house).map_err(Error::BadSpec)?;
     let kept = match &query.from {
         Some(from) => secrets_of(app, holder, from).await?,
         None => Default::default(),
     };
     fill_masked(&mut translated.spec, &kept).map_err(Error::BadSpec)?;
-    translated.plan.secrets = translated.spec.secrets.clone();
+    named_ones_are_kept(app, holder, &translated.plan.secrets).await?;
     Ok(translated)
 }
 
-async fn secrets_of(app: &App, holder: &Holder, job: &str) -> Result<std::collections::BTreeMap<String, String>, Error> {
-    let job = found(app, holder, job).await?;
-    let spec: JobSpec = serde_json::from_str(&job.spec).map_err(|error| Error::Internal(error.to_string()))?;
-    Ok(spec.secrets)
+async fn secrets_of(app: &App, holder: &Holder, job: &str) -> Result<SecretValues, Error> {
+    let (job, seal) = (found(app, holder, job).await?.id, app.seal.clone());
+    Ok(app.store.read(move |sql| secrets::of_job(sql, &seal, job)).await?)
+}
+
+/// A job that names a secret nobody keeps would wait in the queue only to fail.
+async fn named_ones_are_kept(app: &App, holder: &Holder, wanted: &BTreeMap<String, SecretPlan>) -> Result<(), Error> {
+    if wanted.values().all(|secret| secret.named.is_none()) {
+        return Ok(());
+    }
+    let owner = holder.user.clone();
+    let kept: Vec<String> = app.store.read(move |sql| secrets::list(sql, &owner)).await?.into_iter().map(|it| it.name).collect();
+    let there = if kept.is_empty() { "you keep none".to_owned() } else { format!("you keep {}", kept.join(", ")) };
+    let missing = wanted.iter().filter_map(|(name, secret)| Some((name, secret.named.as_ref().filter(|it| !kept.contains(it))?)));
+    let problem = |(name, gone): (&String, &String)| {
+        Problem::new(format!("secrets.{name}.named"), format!("you have no secret `{gone}`; {there}"))
+            .hint(format!("keep it first: `trainmaster secrets set {gone}`"))
+    };
+    let problems: Vec<Problem> = missing.map(problem).collect();
+    if problems.is_empty() { Ok(()) } else { Err(Error::BadSpec(problems)) }
 }
 
 fn fresh_job_id() -> Result<JobId, Error> {
     let mut random = [0; 10];
     getrandom::fill(&mut random).map_err(|error| Error::Internal(format!("no randomness: {error}")))?;
     Ok(JobId::new(now_ms(), &random))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_stands_for_the_file_and_for_what_else_makes_the_job() {
+        let query = |name: Option<&str>, from: Option<&str>| {
+            let of = |it: Option<&str>| it.map(str::to_owned);
+            SubmitQuery { dry_run: false, name: of(name), from: of(from), file: None, dialect: None }
+        };
+        let hash = |name, from| hash_of(&query(name, from), b"{}");
+        assert_eq!(hash(None, None), hex(&Sha256::digest(b"{}")), "keys of old stay what they were");
+        let all = [hash(None, None), hash(Some("a"), None), hash(Some("b"), None), hash(None, Some("a")), hash(Some("a"), Some("a"))];
+        assert_eq!(all.iter().collect::<std::collections::BTreeSet<_>>().len(), all.len());
+        assert_eq!(hash(Some("a"), Some("b")), hash(Some("a"), Some("b")));
+    }
 }

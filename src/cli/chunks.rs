@@ -44,7 +44,7 @@ impl Heard {
     /// The part of a chunk that is new.
     pub fn fresh(&mut self, chunk: LogChunk) -> Result<Option<LogChunk>, Failure> {
         let bytes = bytes(&chunk)?;
-        let chunk_end = chunk.offset + bytes.len() as u64;
+        let chunk_end = chunk.offset + chunk.dropped_bytes.unwrap_or(bytes.len() as u64);
         let end = self.ends.entry((chunk.task.clone(), chunk.attempt)).or_insert(0);
         let known = end.saturating_sub(chunk.offset);
         if chunk_end <= *end {
@@ -53,6 +53,8 @@ impl Heard {
         *end = chunk_end;
         match usize::try_from(known) {
             Ok(0) | Err(_) => Ok(Some(chunk)),
+            // Of what is gone there is no part to show.
+            Ok(_) if chunk.dropped_bytes.is_some() => Ok(Some(chunk)),
             Ok(known) => Ok(Some(with_bytes(&chunk, chunk.offset + known as u64, bytes[known..].to_vec()))),
         }
     }
@@ -66,7 +68,16 @@ mod tests {
     use super::*;
 
     fn chunk(offset: u64, bytes: &[u8]) -> LogChunk {
-        let empty = LogChunk { task: "worker-0".into(), attempt: 1, stream: Stream::Stdout, offset, at_ms: 0, text: None, base64: None };
+        let empty = LogChunk {
+            task: "worker-0".into(),
+            attempt: 1,
+            stream: Stream::Stdout,
+            offset,
+            at_ms: 0,
+            text: None,
+            base64: None,
+            dropped_bytes: None,
+        };
         with_bytes(&empty, offset, bytes.to_vec())
     }
 

@@ -236,7 +236,7 @@ fn no_server(data: Option<&Path>) -> Failure {
 }
 
 /// Reads a file that nobody else may read. None if it is not there.
-fn read_secret(file: &Path) -> Result<Option<String>, Failure> {
+pub fn read_secret(file: &Path) -> Result<Option<String>, Failure> {
     let told = |what: &dyn std::fmt::Display| Failure::usage(format!("{} cannot be read: {what}", file.display()));
     let mode = match fs::metadata(file) {
         Ok(data) => data.permissions().mode(),

@@ -28,13 +28,16 @@ pub struct ConvertArgs {
     /// The job's name, whatever the file says
     #[arg(long)]
     pub name: Option<String>,
+    /// Who submits it, for files that have the user's name in them, such as $PAI_USER_NAME
+    #[arg(long)]
+    pub user: Option<String>,
     #[command(flatten)]
     pub report: ReportArgs,
 }
 
 pub fn convert(context: &Context, args: &ConvertArgs) -> Result<Exit, Failure> {
     let file = JobFile::read(&args.file)?;
-    let (spec, report) = file.translated(args.name.as_deref())?;
+    let (spec, report) = file.translated(args.name.as_deref(), args.user.as_deref())?;
     tell(&file.name, &report, args.report, context.json)?;
     if let Some(path) = &args.output {
         let cannot = |error: std::io::Error| Failure::usage(format!("{} cannot be written: {error}", path.display()));

@@ -20,12 +20,15 @@ pub struct DeleteArgs {
     /// Stop it first if it is not over
     #[arg(long)]
     pub stop: bool,
+    /// Also if output of it was to be saved elsewhere and is not
+    #[arg(long)]
+    pub force: bool,
 }
 
 pub async fn delete(context: &Context, args: &DeleteArgs) -> Result<Exit, Failure> {
     let (mut deleted, mut exit) = (Vec::new(), Exit::Done);
     for job in &args.job {
-        match delete_one(context, job, args.stop).await {
+        match delete_one(context, job, args).await {
             Ok(job) => deleted.push(json!({ "id": job.id, "name": job.name, "version": job.version })),
             Err(failure) => {
                 output::failure(&failure, context.json);
@@ -39,13 +42,14 @@ pub async fn delete(context: &Context, args: &DeleteArgs) -> Result<Exit, Failur
     Ok(exit)
 }
 
-async fn delete_one(context: &Context, job: &str, stop_first: bool) -> Result<JobSummary, Failure> {
+async fn delete_one(context: &Context, job: &str, args: &DeleteArgs) -> Result<JobSummary, Failure> {
     let summary = context.get::<JobDetail>(&job_path(job, "")).await?.summary;
-    if stop_first && !summary.state.is_over() {
+    if args.stop && !summary.state.is_over() {
         let asked = ask(context, &summary.id).await?;
         until_over(context, &asked).await?;
     }
-    context.call(Call::delete(&job_path(&summary.id, ""))).await?;
+    let force = if args.force { "?force=true" } else { "" };
+    context.call(Call::delete(&format!("{}{force}", job_path(&summary.id, "")))).await?;
     if !context.json {
         output::line(&format!("{} deleted", label(&summary)))?;
     }

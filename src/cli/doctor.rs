@@ -62,7 +62,10 @@ fn with_about(check: Check, about: &About) -> Check {
         return Check {
             ok: false,
             what,
-            hint: Some("they changed nothing else; keep a copy of the data directory and report them".into()),
+            hint: Some(
+                "they changed nothing else; keep a copy of the data directory and report them. `trainmaster lost` shows and ends runs among them"
+                    .into(),
+            ),
             ..check
         };
     }
@@ -114,6 +117,7 @@ mod tests {
             role: "admin".into(),
             version: version.into(),
             quarantined: quarantined.iter().map(ToString::to_string).collect(),
+            code: Default::default(),
         };
         let same = with_about(check("server", true, "x", None), &about(env!("CARGO_PKG_VERSION"), &[]));
         assert_eq!(same, check("server", true, "x", None));

@@ -73,7 +73,7 @@ fn show(context: &Context, document: &Document) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-fn plan_text(plan: &PlanView, width: Option<usize>) -> String {
+pub fn plan_text(plan: &PlanView, width: Option<usize>) -> String {
     let mut table = Table::new(["ROLE", "TASKS", "EACH", "PORTS", "COMMAND"]);
     for role in &plan.roles {
         let port = |(label, port): (&String, &model::plan::PortView)| match port.from {
@@ -91,10 +91,13 @@ fn plan_text(plan: &PlanView, width: Option<usize>) -> String {
         ]);
     }
     let retries = match plan.retries {
+        Retries::Count(0) => "no retries".to_owned(),
+        Retries::Count(1) => "1 retry".to_owned(),
         Retries::Count(count) => format!("{count} retries"),
         Retries::Word(word) => format!("retries {}", word.text()),
     };
-    let head = format!("{}: {} tasks, priority {}, {retries}\n", plan.name, plan.tasks, plan.priority);
+    let tasks = if plan.tasks == 1 { "1 task".to_owned() } else { format!("{} tasks", plan.tasks) };
+    let head = format!("{}: {tasks}, priority {}, {retries}\n", plan.name, plan.priority);
     head + &table.render(width, "COMMAND")
 }
 

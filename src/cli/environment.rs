@@ -17,14 +17,18 @@ pub async fn show(context: &Context, job: &str, task: &str) -> Result<Exit, Fail
     let view: EnvironmentView = context.get(&path).await?;
     output::text(&text(&view))?;
     if !view.placed {
-        output::note(&format!("{} has no place yet: words in <> stand for what will be known then", view.task));
+        output::note(&format!("{} has no place: words in <> stand for what is known when it has one", view.task));
     }
     Ok(Exit::Done)
 }
 
-/// Files are remarks to a shell, below the variables that point at them.
+/// Arguments and files are remarks to a shell, below the variables that point at them.
 fn text(view: &EnvironmentView) -> String {
     let mut text: String = view.env.iter().map(|(name, value)| format!("{name}={}\n", quoted(value))).collect();
+    if !view.arguments.is_empty() {
+        let arguments: Vec<String> = view.arguments.iter().map(|it| super::terminal::plain(it)).collect();
+        text.push_str(&format!("# arguments: {}\n", arguments.join(" ")));
+    }
     for (path, content) in &view.files {
         text.push_str(&format!("# {path}:\n"));
         content.lines().for_each(|line| text.push_str(&format!("#   {}\n", super::terminal::plain(line))));
@@ -72,18 +76,20 @@ mod tests {
     }
 
     #[test]
-    fn files_are_remarks_below_the_variables() {
+    fn arguments_and_files_are_remarks_below_the_variables() {
         let view = EnvironmentView {
             job: "digits@3".into(),
             task: "worker-0".into(),
             attempt: 1,
             placed: true,
             env: [("RANK".to_owned(), "0".to_owned()), ("WHERE".to_owned(), "<address of ps-0>".to_owned())].into(),
+            arguments: vec!["--data_url=/input/data".into(), "--train_url=/output/train".into()],
             files: [("/peers/hostfile".to_owned(), "worker-0 slots=1\nworker-1 slots=1\n".to_owned())].into(),
         };
         insta::assert_snapshot!(text(&view), @"
         RANK=0
         WHERE='<address of ps-0>'
+        # arguments: --data_url=/input/data --train_url=/output/train
         # /peers/hostfile:
         #   worker-0 slots=1
         #   worker-1 slots=1

@@ -91,6 +91,7 @@ pub fn amount(cpus: u64, memory_gib: u64, accelerators: &[(&str, u32)]) -> Resou
 /// A job that was submitted at second 1 and started at second 2.
 pub fn job(name: &str, state: JobState) -> JobSummary {
     JobSummary {
+        reason_zh: String::new(),
         id: "job-0198c0de000070008000000000000001".into(),
         name: name.into(),
         version: 3,
@@ -104,6 +105,7 @@ pub fn job(name: &str, state: JobState) -> JobSummary {
         tasks: 1,
         resources: amount(2, 4, &[]),
         params: Default::default(),
+        max_duration_ms: None,
         created_at_ms: 1_000,
         started_at_ms: Some(2_000),
         ended_at_ms: state.is_over().then_some(3_500),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
-use model::wire::{JobSummary, LogChunk};
+use model::wire::{JobSummary, LineView, LogChunk};
 use serde::de::DeserializeOwned;
 
 use super::{
@@ -26,21 +26,33 @@ pub struct Wish {
     /// An id, so that it stays the same job when a new version is submitted meanwhile.
     pub job: String,
     pub logs: bool,
+    /// With commas.
     pub task: Option<String>,
+    pub role: Option<String>,
     pub tail: Option<u64>,
     pub since_ms: Option<u64>,
+    /// Lines instead of bytes, by these wishes.
+    pub lines: Option<Vec<(&'static str, Option<String>)>>,
 }
 
 impl Wish {
+    pub fn of(job: &str) -> Self {
+        Self { job: job.to_owned(), ..Self::default() }
+    }
+
     /// Only how the job fares.
     pub fn states(job: &str) -> Self {
-        Self { job: job.to_owned(), tail: Some(0), ..Self::default() }
+        Self { tail: Some(0), ..Self::of(job) }
     }
 
     fn path(&self) -> String {
+        if let Some(pairs) = &self.lines {
+            return job_path(&self.job, "/lines") + &query(pairs);
+        }
         let pairs = [
             ("logs", (!self.logs).then(|| "false".into())),
             ("task", self.task.clone()),
+            ("role", self.role.clone()),
             ("tail", self.tail.map(|lines| lines.to_string())),
             ("since_ms", self.since_ms.map(|ms| ms.to_string())),
         ];
@@ -51,6 +63,7 @@ impl Wish {
 /// What is heard.
 pub enum News {
     Log(LogChunk),
+    Line(Box<LineView>),
     State(Box<JobSummary>),
 }
 
@@ -91,6 +104,7 @@ impl Ear<'_> {
                     (self.hear)(News::Log(chunk))?;
                 }
             }
+            "line" => (self.hear)(News::Line(read(&event)?))?,
             "state" => (self.hear)(News::State(read(&event)?))?,
             "end" => return read(&event).map(Some),
             // A newer server may speak of things we do not know.
@@ -153,8 +167,16 @@ mod tests {
     };
 
     fn log(id: &str, offset: u64, text: &str) -> String {
-        let chunk =
-            LogChunk { task: "main-0".into(), attempt: 1, stream: Stream::Stdout, offset, at_ms: 0, text: Some(text.into()), base64: None };
+        let chunk = LogChunk {
+            task: "main-0".into(),
+            attempt: 1,
+            stream: Stream::Stdout,
+            offset,
+            at_ms: 0,
+            text: Some(text.into()),
+            base64: None,
+            dropped_bytes: None,
+        };
         format!("id: {id}\nevent: log\ndata: {}\n\n", serde_json::to_string(&chunk).unwrap())
     }
 
@@ -168,6 +190,7 @@ mod tests {
         let mut hear = |news| {
             match news {
                 News::Log(chunk) => told.push_str(&String::from_utf8(chunks::bytes(&chunk)?).unwrap()),
+                News::Line(line) => told.push_str(&line.text),
                 News::State(job) => told.push_str(&format!("<{}>", job.state.text())),
             }
             Ok(())
@@ -207,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_wish_is_a_path() {
-        let wish = Wish { job: "job-1".into(), logs: true, task: Some("main-0".into()), tail: Some(0), since_ms: Some(7) };
+        let wish = Wish { logs: true, task: Some("main-0".into()), tail: Some(0), since_ms: Some(7), ..Wish::of("job-1") };
         assert_eq!(wish.path(), "/api/v1/jobs/job-1/follow?task=main-0&tail=0&since_ms=7");
         assert_eq!(Wish::states("job-1").path(), "/api/v1/jobs/job-1/follow?logs=false&tail=0");
     }

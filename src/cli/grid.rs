@@ -90,11 +90,11 @@ struct Version {
 }
 
 /// Submits every combination, each with a key of its own, and says which version is which.
-pub async fn submit(context: &Context, spec: &JobSpec, grid: &GridArgs, from: Option<String>) -> Result<Exit, Failure> {
+pub async fn submit(context: &Context, spec: &JobSpec, grid: &GridArgs, like: &Parcel) -> Result<Exit, Failure> {
     let points = points(spec, grid, HouseRules::default().grid_versions_max)?;
     let (mut versions, mut failed) = (Vec::new(), None);
     for point in &points {
-        let parcel = Parcel { from: from.clone(), ..Parcel::json(&at(spec, point))? };
+        let parcel = Parcel { from: like.from.clone(), source: like.source.clone(), ..Parcel::json(&at(spec, point))? };
         match send(context, &parcel).await {
             Ok(submitted) => versions.push(Version { submitted, params: named(point) }),
             Err(failure) => {
@@ -200,7 +200,7 @@ mod tests {
         let made = r#"{"id":"job-1","name":"a","version":1}"#;
         let refused = r#"{"code":"full","message":"no more room"}"#;
         let fake = Fake::new(vec![Turn::Answer(201, made.into()), Turn::Answer(422, refused.into())]).await;
-        let failure = submit(&fake.context, &spec(), &grid(&["lr=1,2,3"]), None).await.unwrap_err();
+        let failure = submit(&fake.context, &spec(), &grid(&["lr=1,2,3"]), &Parcel::json(&spec()).unwrap()).await.unwrap_err();
         assert_eq!(failure.body.hint.unwrap(), "1 of 3 versions were submitted and go on");
         let keys = fake.header("idempotency-key");
         assert!(keys.len() == 2 && keys[0] != keys[1], "{keys:?}");

@@ -11,7 +11,7 @@ use model::{
     ids::JobName,
     located::TEXT_BYTES_MAX,
     plan::{self, HouseRules},
-    spec::{self, JobSpec, Problem},
+    spec::{self, Code, JobSpec, Problem},
 };
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ use super::{
     failure::Failure,
     params::{ParamArgs, with_params},
     set::{Setting, apply},
-    submission::Parcel,
+    submission::{Parcel, Source, YAML},
 };
 
 /// A job file and where it came from.
@@ -89,19 +89,32 @@ impl JobFile {
         let given = self.given(changes.name.as_deref(), user);
         let read = dialect::read(&self.text, &given);
         let (written, report) = read.map_err(|problems| Failure::bad_file(&self.name, self.every_problem(problems)))?;
+        let dialect = Some(report.dialect.clone()).filter(|it| !it.is_empty());
+        let source = Source { file: Some(self.name.clone()), dialect, original: None };
         let mut spec = written.clone();
-        spec.code = spec.code.map(|path| absolute(&self.base, &path));
-        spec.input = spec.input.map(|path| absolute(&self.base, &path));
+        self.complete(&mut spec);
         if changes.is_empty() && spec == written && report.dialect.is_empty() {
-            let parcel = Parcel { text: self.text.clone().into(), content_type: "application/yaml", from: None };
+            let parcel = Parcel { text: self.text.clone().into(), content_type: YAML, from: None, source };
             return Ok(Ready { parcel, spec, report });
         }
         let spec = self.changed(spec, &report, changes)?;
-        Ok(Ready { parcel: Parcel::json(&spec)?, spec, report })
+        let source = Source { original: Some(self.text.clone()), ..source };
+        Ok(Ready { parcel: Parcel { source, ..Parcel::json(&spec)? }, spec, report })
+    }
+
+    /// Paths in a file are relative to the file; the server must have them whole.
+    fn complete(&self, spec: &mut JobSpec) {
+        let whole = |place: String| if place.contains(':') { place } else { absolute(&self.base, &place) };
+        spec.code = spec.code.take().map(|code| match code {
+            Code::Place(place) => Code::Place(whole(place)),
+            Code::Git(_) | Code::Upload(_) | Code::At(_) => code,
+        });
+        spec.input = spec.input.take().map(|input| input.with_place(whole));
+        spec.inputs.values_mut().for_each(|input| *input = input.clone().with_place(whole));
     }
 
     fn changed(&self, mut spec: JobSpec, report: &Report, changes: &Changes) -> Result<JobSpec, Failure> {
-        spec.code = changes.code.clone().or(spec.code);
+        spec.code = changes.code.clone().map(Into::into).or(spec.code);
         if !changes.set.is_empty() {
             let mut value = serde_json::to_value(&spec).map_err(|error| Failure::usage(error.to_string()))?;
             change(&mut value, &changes.set)?;
@@ -117,7 +130,7 @@ impl JobFile {
         if !self.is_ours() {
             return problems;
         }
-        plan::from_text(&self.text, &HouseRules::default()).err().unwrap_or(problems)
+        plan::from_text_with(&self.text, &HouseRules::default(), |spec| self.complete(spec)).err().unwrap_or(problems)
     }
 
     /// Turns places in the text that was sent into places in the file that the person wrote.
@@ -140,12 +153,12 @@ impl JobFile {
     }
 
     /// The file in our own terms, held against nobody's rules but the usual ones.
-    pub fn translated(&self, name: Option<&str>) -> Result<(JobSpec, Report), Failure> {
-        let given = self.given(name, None);
+    pub fn translated(&self, name: Option<&str>, user: Option<&str>) -> Result<(JobSpec, Report), Failure> {
+        let given = self.given(name, user.map(str::to_owned));
         // A relative directory is fine in a file that stays where it is.
         let (spec, report) = dialect::read(&self.text, &given).map_err(|it| Failure::bad_file(&self.name, self.every_problem(it)))?;
-        let code = |path: String| absolute(&self.base, &path);
-        let checked = JobSpec { code: spec.code.clone().map(code), input: spec.input.clone().map(code), ..spec.clone() };
+        let mut checked = spec.clone();
+        self.complete(&mut checked);
         let bad = |problems| self.place(Failure::bad_file(&self.name, problems), &report, &Changes::default());
         plan::compile(&checked, &HouseRules::default()).map_err(bad)?;
         Ok((spec, report))
@@ -230,11 +243,11 @@ mod tests {
 
     #[test]
     fn every_problem_of_a_bad_file_is_told_at_its_place() {
-        insta::assert_snapshot!(sent("name: my job\nroles:\n  w:\n    comand: x\n    cpus: -1\n", &[]), @"
+        insta::assert_snapshot!(sent("name: my job\ncode: .\nroles:\n  w:\n    comand: x\n    cpus: -1\n", &[]), @"
         job.yaml has 3 problems
-        1:7 name: `my job` has ` `; use letters, digits, `-`, `.`, `_` and `~`
-        4:5 roles.w.comand: unknown key `comand`
-        5:11 roles.w.cpus: is -1; a task has 0.001 to 100000 CPUs
+        1:7 name: `my job` has a space; use letters, digits, `-`, `.`, `_` and `~`
+        5:5 roles.w.comand: unknown key `comand`
+        6:11 roles.w.cpus: is -1; a task has 0.001 to 100000 CPUs
         ");
     }
 

@@ -2,14 +2,14 @@
 
 use model::{
     job::JobState,
-    wire::{JobPage, JobSummary},
+    wire::{JobPage, JobSummary, ProgressOfJob},
 };
 
 use super::{
     context::{Context, query},
     failure::{Exit, Failure},
     output,
-    people::{age, label, now_ms, took},
+    people::{age, bar, label, now_ms, took},
     style,
     table::{Cell, Table},
 };
@@ -44,6 +44,9 @@ pub struct ListArgs {
     /// Every job there is
     #[arg(long, short)]
     pub all: bool,
+    /// How far those that run are, as their tasks say themselves
+    #[arg(long)]
+    pub progress: bool,
 }
 
 pub async fn list(context: &Context, args: &ListArgs) -> Result<Exit, Failure> {
@@ -58,7 +61,8 @@ pub async fn list(context: &Context, args: &ListArgs) -> Result<Exit, Failure> {
         output::json(&page)?;
         return Ok(Exit::Done);
     }
-    output::text(&table(&page.jobs, now_ms()).render(output::width(), "REASON"))?;
+    let progress: Option<Vec<ProgressOfJob>> = if args.progress { Some(context.get("/api/v1/progress").await?) } else { None };
+    output::text(&table(&page.jobs, progress.as_deref(), now_ms()).render(output::width(), "REASON"))?;
     if page.next.is_some() {
         output::aside("there are more; `--all` shows every one");
     }
@@ -79,7 +83,7 @@ async fn read_page(context: &Context, args: &ListArgs, cursor: Option<String>) -
     context.get(&format!("/api/v1/jobs{}", query(&pairs))).await
 }
 
-fn table(jobs: &[JobSummary], now_ms: u64) -> Table {
+fn table(jobs: &[JobSummary], progress: Option<&[ProgressOfJob]>, now_ms: u64) -> Table {
     let mut table = Table::new(["NAME", "STATE", "REASON", "AGE", "DURATION", "RESOURCES"]);
     for job in jobs {
         table.row([
@@ -91,7 +95,14 @@ fn table(jobs: &[JobSummary], now_ms: u64) -> Table {
             job.resources.to_string().into(),
         ]);
     }
+    if let Some(all) = progress {
+        table.column("PROGRESS", jobs.iter().map(|job| how_far(all, &job.id).into()));
+    }
     table
+}
+
+fn how_far(all: &[ProgressOfJob], job: &str) -> String {
+    all.iter().find(|it| it.job == job).map_or("-".into(), |it| bar(it.progress.percent, it.progress.left_s))
 }
 
 #[cfg(test)]
@@ -108,7 +119,7 @@ mod tests {
             ..job("bert", JobState::Queued)
         };
         let jobs = [waiting, job("digits", JobState::Running), job("true", JobState::Succeeded)];
-        let table = table(&jobs, 95_000).render(None, "REASON");
+        let table = table(&jobs, None, 95_000).render(None, "REASON");
         insta::assert_snapshot!(anstream::adapter::strip_str(&table).to_string(), @"
         NAME      STATE      REASON                   AGE     DURATION  RESOURCES
         bert@3    queued     needs 4 CPU, 2 are free  1m 34s  -         4 CPU, 16GiB, 2 × A100
@@ -119,7 +130,7 @@ mod tests {
 
     #[test]
     fn an_empty_list_still_has_its_heads() {
-        let table = table(&[], 0).render(Some(80), "REASON");
+        let table = table(&[], None, 0).render(Some(80), "REASON");
         insta::assert_snapshot!(anstream::adapter::strip_str(&table).to_string(), @"NAME  STATE  REASON  AGE  DURATION  RESOURCES");
     }
 
@@ -133,6 +144,7 @@ mod tests {
             limit: PAGE_LENGTH,
             cursor: None,
             all,
+            progress: false,
         }
     }
 

@@ -48,7 +48,7 @@ pub async fn login(context: &Context, args: &LoginArgs) -> Result<Exit, Failure>
 }
 
 fn read_token() -> Result<String, Failure> {
-    let line = if io::stdin().is_terminal() { ask_without_echo() } else { first_line() };
+    let line = if io::stdin().is_terminal() { ask_without_echo("token: ") } else { first_line() };
     let line = line.map_err(|error| Failure::usage(format!("the token cannot be read: {error}")))?;
     let token = line.trim();
     let fits = !token.is_empty() && token.chars().all(|c| c.is_ascii_graphic());
@@ -65,8 +65,9 @@ fn first_line() -> io::Result<String> {
     Ok(line)
 }
 
-fn ask_without_echo() -> io::Result<String> {
-    output::prompt("token: ");
+/// Asks whoever sits at the terminal, and does not show what they type.
+pub fn ask_without_echo(words: &str) -> io::Result<String> {
+    output::prompt(words);
     let stdin = io::stdin();
     let before = tcgetattr(&stdin)?;
     let mut silent = before.clone();

@@ -4,29 +4,49 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
+pub mod catalogue;
+pub mod compare;
 pub mod completions;
+pub mod console;
 pub mod context;
 pub mod convert;
 pub mod delete;
+pub mod diff;
 pub mod doctor;
 pub mod duration;
+pub mod events;
 pub mod explain;
 pub mod failure;
+pub mod files;
+pub mod lineage;
 pub mod list;
 pub mod login;
 pub mod logs;
+pub mod lost;
+pub mod metrics;
 pub mod nodes;
 pub mod reach;
 pub mod rerun;
 pub mod run;
 pub mod schema;
+pub mod search;
+pub mod secrets;
 pub mod show;
 pub mod stop;
 pub mod submit;
+pub mod sync;
+pub mod top;
 pub mod up;
+pub mod versions;
+pub mod volumes;
 pub mod wait;
 
+mod chart;
 mod chunks;
+mod code;
+mod copy;
+mod copy_in;
+mod copy_out;
 mod dry_run;
 mod environment;
 #[cfg(test)]
@@ -34,10 +54,17 @@ mod fake;
 mod follow;
 mod grid;
 mod job_file;
+mod language;
+mod line_text;
+mod listing;
+mod original;
 mod output;
+mod pack;
 mod params;
 mod people;
 mod printer;
+mod provenance;
+mod remote;
 mod report;
 mod retry;
 mod set;
@@ -45,11 +72,12 @@ mod sse;
 mod style;
 mod submission;
 mod table;
-mod terminal;
+mod upload;
 mod watch;
 
 use context::{Context, ServerArgs, Surroundings};
 use failure::{Exit, Failure};
+use model::terminal;
 
 const EXIT_CODES: &str = "Exit codes: 0 done · 1 the job failed or was stopped · 2 the request was wrong · \
 3 the server had an error · 4 no server can be reached · 130 Ctrl-C";
@@ -75,7 +103,7 @@ Job files of other systems are taken as they are; what became of every field is 
 
 const CONVERT_EXAMPLES: &str = "\
 Examples:
-  trainmaster convert values.yaml                what became of it on standard error, our own job file on standard output
+  trainmaster convert values.yaml                our own job file; what became of each field beside it
   trainmaster convert values.yaml -o job.yaml --strict";
 
 const LOGS_EXAMPLES: &str = "\
@@ -83,7 +111,34 @@ Examples:
   trainmaster logs digits                        every task, each line with its name
   trainmaster logs digits@2 --task worker-0      one task of version 2
   trainmaster logs -f digits --since 10m         the last ten minutes, and what comes
-  trainmaster logs digits --task ps-0 > ps.log   byte for byte";
+  trainmaster logs digits --task ps-0 > ps.log   byte for byte
+  trainmaster logs digits --role worker --grep 'nan|inf' -i -C 3 --timestamps
+  trainmaster logs digits --download logs.tar.gz every attempt of every task";
+
+const SEARCH_EXAMPLES: &str = "\
+Examples:
+  trainmaster search 'CUDA error'                in all jobs, newest first
+  trainmaster search -F 'loss: nan' --name digits --state failed";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  trainmaster compare digits@1 digits@2 bert
+  trainmaster compare digits@1 digits@2 digits@3 --metric accuracy --metric train/loss:lower
+  trainmaster compare digits@1 digits@2 --metric accuracy --best";
+const METRICS_EXAMPLES: &str = "\
+Examples:
+  trainmaster metrics digits                     every curve that fits on a screen
+  trainmaster metrics digits --name loss --name val_loss --x time
+  trainmaster metrics digits -f                  drawn again as it grows
+  trainmaster metrics digits --csv > digits.csv  every point of every curve";
+
+const FILES_EXAMPLES: &str = "\
+Examples:
+  trainmaster files ls data:mnist
+  trainmaster files cp ./mnist data:mnist        all of it; once more goes on where it was cut
+  trainmaster files cp data:models/digits.bin .
+  trainmaster files ls -R digits@2:/output       what version 2 has put out so far
+  trainmaster files cp digits:/output out.tar";
 
 /// Runs model-training jobs
 #[derive(Debug, Parser)]
@@ -115,23 +170,57 @@ pub enum Verb {
     Show(show::ShowArgs),
     /// Show what a job's tasks have written
     #[command(after_help = LOGS_EXAMPLES)]
-    Logs(logs::LogsArgs),
+    Logs(Box<logs::LogsArgs>),
+    /// Look for something in the logs of all jobs
+    #[command(after_help = SEARCH_EXAMPLES)]
+    Search(search::SearchArgs),
+    /// Draw the curves of a job: what it printed, and what it wrote for TensorBoard
+    #[command(after_help = METRICS_EXAMPLES)]
+    Metrics(metrics::MetricsArgs),
     /// Stop jobs, and wait until nothing of them runs
     Stop(stop::StopArgs),
     /// Submit a job again, as its next version
     Rerun(rerun::RerunArgs),
+    /// Show what is not the same in two jobs: parameters, code, packages, inputs, results
+    Diff(diff::DiffArgs),
+    /// Show jobs side by side, and which is best by a metric
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(compare::CompareArgs),
+    /// Show the versions of a job side by side, and which is best
+    Versions(versions::VersionsArgs),
+    /// Show what went into a job and what its results went into
+    Lineage(lineage::LineageArgs),
+    /// Save what a job has written, if that did not work by itself
+    Sync(sync::SyncArgs),
     /// Delete jobs that are over: names, files and records
     Delete(delete::DeleteArgs),
     /// Wait until jobs are over
     Wait(wait::WaitArgs),
-    /// Say why a job is as it is: what it needs, what is free, what comes before it
+    /// Say why a job waits, or why it failed, and what to do about it
     Explain(explain::ExplainArgs),
+    /// Show what happened to a job, from its submission to its end
+    Events(events::EventsArgs),
+    /// List the causes of failures that the server knows, with advice
+    Catalogue(catalogue::CatalogueArgs),
     /// Change how long a job may take
     Duration(duration::DurationArgs),
     /// Show the nodes: what is free, and who holds the rest
     Nodes(nodes::NodesArgs),
+    /// Show what the nodes, jobs and tasks use now, again and again
+    Top(top::TopArgs),
+    /// Add, list, test and remove volumes: directories, buckets, files of web servers
+    Volumes(volumes::VolumesArgs),
+    /// List, copy, print and remove files of volumes; list and copy what jobs have put out
+    #[command(after_help = FILES_EXAMPLES)]
+    Files(files::FilesArgs),
+    /// Keep passwords and keys with the server, for jobs that name them
+    Secrets(secrets::SecretsArgs),
+    /// Print a link that logs a browser in to the console
+    Console,
     /// Say what this machine can do for tasks, and whether a server answers
     Doctor,
+    /// Show tasks that run on this server's machine and are not in its database, and end them
+    Lost(lost::LostArgs),
     /// Run a command in another task of the same job; for use inside a task
     Reach(reach::ReachArgs),
     /// Keep a server's address and a token for the next calls
@@ -178,14 +267,29 @@ fn perform(context: &Context, verb: Verb) -> Result<Exit, Failure> {
         Verb::List(args) => ask(list::list(context, &args)),
         Verb::Show(args) => ask(show::show(context, &args)),
         Verb::Logs(args) => ask(logs::logs(context, &args)),
+        Verb::Search(args) => ask(search::search(context, &args)),
+        Verb::Metrics(args) => ask(metrics::metrics(context, &args)),
         Verb::Stop(args) => ask(stop::stop(context, &args)),
         Verb::Rerun(args) => ask(rerun::rerun(context, &args)),
+        Verb::Diff(args) => ask(diff::diff(context, &args)),
+        Verb::Compare(args) => ask(compare::compare(context, &args)),
+        Verb::Versions(args) => ask(versions::versions(context, &args)),
+        Verb::Lineage(args) => ask(lineage::lineage(context, &args)),
+        Verb::Sync(args) => ask(sync::sync(context, &args)),
         Verb::Delete(args) => ask(delete::delete(context, &args)),
         Verb::Wait(args) => ask(wait::wait(context, &args)),
         Verb::Explain(args) => ask(explain::explain(context, &args)),
+        Verb::Events(args) => ask(events::events(context, &args)),
+        Verb::Catalogue(args) => ask(catalogue::catalogue(context, &args)),
         Verb::Duration(args) => ask(duration::duration(context, &args)),
         Verb::Nodes(args) => ask(nodes::nodes(context, &args)),
+        Verb::Top(args) => ask(top::top(context, &args)),
+        Verb::Volumes(args) => ask(volumes::volumes(context, &args)),
+        Verb::Files(args) => ask(files::files(context, &args)),
+        Verb::Console => ask(console::console(context)),
+        Verb::Lost(args) => ask(lost::lost(context, &args)),
         Verb::Doctor => ask(doctor::doctor(context)),
+        Verb::Secrets(args) => ask(secrets::secrets(context, &args)),
         Verb::Login(args) => ask(login::login(context, &args)),
     }
 }

@@ -19,9 +19,15 @@ pub struct NodesArgs {
 #[derive(Clone, Debug, clap::Subcommand)]
 pub enum Change {
     /// Take a virtual node down as if its plug had been pulled, to see what happens to its tasks
-    Down { node: String },
+    Down {
+        /// As `trainmaster nodes` shows it
+        node: String,
+    },
     /// Bring a virtual node up again
-    Up { node: String },
+    Up {
+        /// As `trainmaster nodes` shows it
+        node: String,
+    },
 }
 
 pub async fn nodes(context: &Context, args: &NodesArgs) -> Result<Exit, Failure> {

@@ -139,13 +139,22 @@ fn problem_line(problem: &ProblemView, file: Option<&str>) -> String {
 
 /// How wide the terminal is; none where there is none.
 pub fn width() -> Option<usize> {
+    size().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// How many lines it has.
+pub fn height() -> Option<usize> {
+    size().map(|size| usize::from(size.ws_row)).filter(|rows| *rows > 0)
+}
+
+fn size() -> Option<libc::winsize> {
     if !Sink::Stdout.is_terminal() {
         return None;
     }
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the call fills the structure it is given, and only that.
     let answer = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &mut size) };
-    (answer == 0 && size.ws_col > 0).then_some(usize::from(size.ws_col))
+    (answer == 0).then_some(size)
 }
 
 /// A turning wheel with a few words, on a terminal; nothing at all elsewhere.
@@ -177,9 +186,63 @@ impl Progress {
     }
 }
 
+/// How much of what is to be copied has been, on a terminal; nothing at all elsewhere.
+pub struct Transfer {
+    bar: ProgressBar,
+}
+
+impl Transfer {
+    pub fn new() -> Self {
+        let bar = if Sink::Stderr.is_terminal() { ProgressBar::new(0) } else { ProgressBar::hidden() };
+        let style =
+            ProgressStyle::with_template("{bar:30} {bytes} of {total_bytes}  {bytes_per_sec}  {eta}").expect("the template is right");
+        Self { bar: bar.with_style(style) }
+    }
+
+    /// So much more is to come.
+    pub fn expect(&self, bytes: u64) {
+        self.bar.inc_length(bytes);
+    }
+
+    pub fn add(&self, bytes: u64) {
+        self.bar.inc(bytes);
+    }
+
+    pub fn done(&self, words: &str) {
+        self.bar.finish_and_clear();
+        aside(words);
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         self.clear();
+    }
+}
+
+/// How much of something has been moved, on a terminal; nothing at all elsewhere.
+pub struct Gauge {
+    bar: Option<ProgressBar>,
+}
+
+impl Gauge {
+    pub fn new(words: &str, total_bytes: u64) -> Self {
+        let make = || {
+            let template = "{msg} {bar:24} {binary_bytes} of {binary_total_bytes}, {binary_bytes_per_sec}";
+            let style = ProgressStyle::with_template(template).expect("the template is right");
+            ProgressBar::new(total_bytes).with_style(style).with_message(plain(words))
+        };
+        Self { bar: Sink::Stderr.is_terminal().then(make) }
+    }
+
+    pub fn add(&self, bytes: u64) {
+        self.bar.iter().for_each(|bar| bar.inc(bytes));
+    }
+}
+
+impl Drop for Gauge {
+    fn drop(&mut self) {
+        self.bar.iter().for_each(|bar| bar.finish_and_clear());
     }
 }
 

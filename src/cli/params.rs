@@ -20,8 +20,8 @@ impl ParamArgs {
 /// A parameter's name and its value as typed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignment {
-    name: String,
-    value: String,
+    pub name: String,
+    pub value: String,
 }
 
 impl std::str::FromStr for Assignment {

@@ -11,6 +11,15 @@ pub fn label(job: &JobSummary) -> String {
     format!("{}@{}", job.name, job.version)
 }
 
+/// What stands before a job's state in a sentence: it *is* queued, it *has* failed, it *was* stopped.
+pub fn verb(state: JobState) -> &'static str {
+    match state {
+        JobState::Succeeded | JobState::Failed => "has",
+        JobState::Stopped => "was",
+        JobState::Queued | JobState::Starting | JobState::Running | JobState::Finishing | JobState::Stopping | JobState::Unknown => "is",
+    }
+}
+
 /// How long ago, in whole seconds.
 pub fn age(at_ms: u64, now_ms: u64) -> String {
     show_duration_ms(now_ms.saturating_sub(at_ms) / 1000 * 1000).replace("0ms", "0s")
@@ -32,8 +41,26 @@ pub fn run_reason(run: &RunView) -> String {
 
 /// A moment on the person's own clock: `2026-03-01 14:05:09`.
 pub fn moment(at_ms: u64) -> String {
+    on_the_clock(at_ms, "%Y-%m-%d %H:%M:%S")
+}
+
+/// To the millisecond: `2026-03-01 14:05:09.123`.
+pub fn moment_ms(at_ms: u64) -> String {
+    on_the_clock(at_ms, "%Y-%m-%d %H:%M:%S%.3f")
+}
+
+fn on_the_clock(at_ms: u64, form: &str) -> String {
     let at = i64::try_from(at_ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    at.map_or("-".into(), |at| at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string())
+    at.map_or("-".into(), |at| at.to_zoned(jiff::tz::TimeZone::system()).strftime(form).to_string())
+}
+
+/// `[#####-----]  52% 1m left`.
+pub fn bar(percent: Option<f64>, left_s: Option<u64>) -> String {
+    const WIDTH: usize = 10;
+    let left = left_s.map_or(String::new(), |left| format!(" {} left", show_duration_ms(left.saturating_mul(1000))));
+    let Some(percent) = percent else { return left.trim_start().to_owned() };
+    let full = ((percent / 100.0 * WIDTH as f64) as usize).min(WIDTH);
+    format!("[{}{}] {percent:3.0}%{left}", "#".repeat(full), "-".repeat(WIDTH - full))
 }
 
 /// Reads `10m`, or a moment such as `2026-03-01T14:05`, as milliseconds since 1970.
@@ -86,6 +113,14 @@ mod tests {
     }
 
     #[test]
+    fn progress_is_a_short_bar() {
+        assert_eq!(bar(Some(52.4), Some(62)), "[#####-----]  52% 1m 2s left");
+        assert_eq!(bar(Some(100.0), None), "[##########] 100%");
+        assert_eq!(bar(None, Some(1)), "1s left");
+        assert_eq!(bar(None, None), "");
+    }
+
+    #[test]
     fn since_is_a_while_ago_or_a_moment() {
         let zone = jiff::tz::TimeZone::fixed(jiff::tz::offset(8));
         let read = |text| parse_since(text, 10_000_000, &zone);
@@ -104,6 +139,6 @@ mod tests {
         for bad in ["", "@3", "digits@", "digits@0", "digits@x", "../etc", "a b"] {
             assert!(parse_job(bad).is_err(), "{bad}");
         }
-        assert_eq!(parse_job("a b").unwrap_err(), "a job's name has ` `; use letters, digits, `-`, `.`, `_` and `~`");
+        assert_eq!(parse_job("a b").unwrap_err(), "a job's name has a space; use letters, digits, `-`, `.`, `_` and `~`");
     }
 }

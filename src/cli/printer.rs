@@ -40,8 +40,8 @@ impl Manner {
 
     fn sink(&self, stream: Stream) -> Sink {
         match stream {
-            Stream::Stderr if self.apart => Sink::Stderr,
-            Stream::Stdout | Stream::Stderr => Sink::Stdout,
+            Stream::Stderr | Stream::Platform if self.apart => Sink::Stderr,
+            Stream::Stdout | Stream::Stderr | Stream::Platform => Sink::Stdout,
         }
     }
 
@@ -65,6 +65,7 @@ pub struct Printer {
 struct Voice {
     sink: Sink,
     prefix: String,
+    attempt: u32,
     line: Vec<u8>,
     filter: Filter,
 }
@@ -74,17 +75,22 @@ impl Printer {
         Self { manner, tasks: Vec::new(), voices: BTreeMap::new() }
     }
 
-    pub fn push(&mut self, task: &str, stream: Stream, bytes: &[u8]) -> (Sink, Vec<u8>) {
+    pub fn push(&mut self, (task, attempt): (&str, u32), stream: Stream, bytes: &[u8]) -> Vec<(Sink, Vec<u8>)> {
         let manner = self.manner;
         let sink = manner.sink(stream);
-        let voice = self.voice(task, sink);
         let safe = manner.is_safe(sink);
-        let out = match (manner.named, safe) {
-            (false, false) => bytes.to_vec(),
-            (false, true) => voice.filter.feed(bytes).into_bytes(),
-            (true, safe) => voice.lines(bytes, safe),
-        };
-        (sink, out)
+        let voice = self.voice(task, attempt, sink);
+        let mut out = voice.begin(attempt, manner.named.then_some(safe));
+        match (manner.named, safe) {
+            (false, true) if stream == Stream::Platform && manner.colour => {
+                let text = voice.filter.feed(bytes);
+                out.extend(paint(style::OURS, &text).into_bytes());
+            }
+            (false, false) => out.extend_from_slice(bytes),
+            (false, true) => out.extend(voice.filter.feed(bytes).into_bytes()),
+            (true, safe) => out.extend(voice.lines(bytes, safe)),
+        }
+        vec![(sink, out)]
     }
 
     /// What was kept back for the rest of its line.
@@ -98,7 +104,7 @@ impl Printer {
         self.voices.values_mut().map(|voice| (voice.sink, last(voice))).filter(|(_, bytes)| !bytes.is_empty()).collect()
     }
 
-    fn voice(&mut self, task: &str, sink: Sink) -> &mut Voice {
+    fn voice(&mut self, task: &str, attempt: u32, sink: Sink) -> &mut Voice {
         let place = self.tasks.iter().position(|known| known == task).unwrap_or_else(|| {
             self.tasks.push(task.to_owned());
             self.tasks.len() - 1
@@ -107,6 +113,7 @@ impl Printer {
         self.voices.entry((place, sink == Sink::Stderr)).or_insert_with(|| Voice {
             sink,
             prefix: format!("{} ", paint(colour, &format!("[{task}]"))),
+            attempt,
             line: Vec::new(),
             filter: Filter::default(),
         })
@@ -114,6 +121,15 @@ impl Printer {
 }
 
 impl Voice {
+    /// What a former attempt left without an end is not the beginning of the next one's first line.
+    fn begin(&mut self, attempt: u32, named: Option<bool>) -> Vec<u8> {
+        let is_new = std::mem::replace(&mut self.attempt, attempt) != attempt;
+        match named {
+            Some(safe) if is_new && !self.line.is_empty() => self.take_line(safe),
+            Some(_) | None => Vec::new(),
+        }
+    }
+
     fn lines(&mut self, bytes: &[u8], safe: bool) -> Vec<u8> {
         let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 4);
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -157,7 +173,7 @@ mod tests {
     fn shown(manner: Manner, pieces: &[(&str, Stream, &str)]) -> String {
         let mut printer = Printer::new(manner);
         let mut out: Vec<(Sink, Vec<u8>)> =
-            pieces.iter().map(|(task, stream, text)| printer.push(task, *stream, text.as_bytes())).collect();
+            pieces.iter().flat_map(|(task, stream, text)| printer.push((task, 1), *stream, text.as_bytes())).collect();
         out.extend(printer.finish());
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         for (sink, bytes) in out {
@@ -218,10 +234,19 @@ mod tests {
     }
 
     #[test]
+    fn an_attempt_does_not_go_on_with_the_last_line_of_the_one_before() {
+        let mut printer = Printer::new(Manner { named: true, ..Manner::default() });
+        let mut out = printer.push(("a-0", 1), Stdout, b"first");
+        out.extend(printer.push(("a-0", 2), Stdout, b"second\n"));
+        let text: Vec<u8> = out.into_iter().flat_map(|it| it.1).collect();
+        assert_eq!(String::from_utf8(text).unwrap(), "[a-0] first\n[a-0] second\n");
+    }
+
+    #[test]
     fn a_line_without_end_is_broken_and_not_kept() {
         let mut printer = Printer::new(Manner { named: true, ..Manner::default() });
-        let (_, out) = printer.push("a-0", Stdout, &vec![b'x'; LINE_BYTES_MAX + 10]);
-        assert_eq!(out.len(), "[a-0] ".len() + LINE_BYTES_MAX + 1);
+        let out = printer.push(("a-0", 1), Stdout, &vec![b'x'; LINE_BYTES_MAX + 10]);
+        assert_eq!(out[0].1.len(), "[a-0] ".len() + LINE_BYTES_MAX + 1);
         assert_eq!(printer.finish()[0].1, b"[a-0] xxxxxxxxxx\n");
     }
 }

@@ -9,9 +9,10 @@ use super::{
     grid::{self, GridArgs},
     job_file::change,
     params::{ParamArgs, with_params},
-    set::Setting,
+    set::{Setting, without_params},
     submission::{Parcel, submit},
     submit::{After, finish},
+    upload::with_code_uploaded,
 };
 
 #[derive(Clone, Debug, clap::Args)]
@@ -19,7 +20,7 @@ pub struct RerunArgs {
     /// Its name for the newest version, or name@version, or its id
     #[arg(value_parser = super::people::parse_job)]
     pub job: String,
-    /// Change a value of the spec, such as roles.worker.tasks=4; may be given again
+    /// Change a value of the spec, such as roles.worker.tasks=4, or one of its parameters, such as lr=0.1; may be given again
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<Setting>,
     #[command(flatten)]
@@ -33,11 +34,20 @@ pub struct RerunArgs {
 
 pub async fn rerun(context: &Context, args: &RerunArgs) -> Result<Exit, Failure> {
     let JobDetail { summary, mut spec, .. } = context.get(&job_path(&args.job, "")).await?;
-    change(&mut spec, &args.set)?;
-    if !args.grid.is_empty() || !args.params.is_empty() {
-        let changed = with_params(read(spec)?, &args.params)?;
+    let (settings, assigned) = without_params(&args.set, &spec);
+    let params = ParamArgs { params: [assigned, args.params.params.clone()].concat() };
+    change(&mut spec, &settings)?;
+    if settings.iter().any(|setting| setting.covers("code")) {
+        let changed = read(spec)?;
+        let parcel = Parcel::json(&changed)?;
+        let (uploaded, _) = with_code_uploaded(context, changed, &parcel).await?;
+        spec = serde_json::to_value(&uploaded).map_err(|error| Failure::usage(error.to_string()))?;
+    }
+    if !args.grid.is_empty() || !params.is_empty() {
+        let changed = with_params(read(spec)?, &params)?;
         if !args.grid.is_empty() {
-            return grid::submit(context, &changed, &args.grid, Some(summary.id)).await;
+            let like = Parcel { from: Some(summary.id), ..Parcel::json(&changed)? };
+            return grid::submit(context, &changed, &args.grid, &like).await;
         }
         spec = serde_json::to_value(&changed).map_err(|error| Failure::usage(error.to_string()))?;
     }

@@ -16,6 +16,7 @@ use super::{
     set::Setting,
     submission::{Parcel, submit},
     submit::{After, finish},
+    upload::with_code_uploaded,
 };
 
 /// The one role of a job without a file.
@@ -64,7 +65,7 @@ pub struct RunArgs {
     /// A directory the tasks see read-only at /input
     #[arg(long, value_name = "DIR")]
     pub input: Option<PathBuf>,
-    /// The directory the tasks see at /code and begin in; the current one if not given
+    /// The folder that is uploaded, and that the tasks see at /code and begin in; the current one if not given
     #[arg(long, value_name = "DIR")]
     pub code: Option<PathBuf>,
     /// Submit, print the job and leave
@@ -89,9 +90,19 @@ pub async fn run(context: &Context, args: &RunArgs) -> Result<Exit, Failure> {
     }
     let caller = Caller::read(context.find()?.on_this_machine)?;
     let spec = build(args, &caller)?;
-    let submitted = submit(context, &Parcel::json(&spec)?).await.map_err(in_flags)?;
+    let parcel = Parcel::json(&spec)?;
+    let (_, parcel) = with_code_uploaded(context, spec, &parcel).await.map_err(|failure| name_the_flag(failure, args))?;
+    let submitted = submit(context, &parcel).await.map_err(in_flags)?;
     let after = if args.detach { After::Leave } else { After::Follow { tasks: args.tasks.unwrap_or(1), apart: true } };
     finish(context, submitted, after).await
+}
+
+/// Someone who did not speak of code may wonder why it is too much.
+fn name_the_flag(failure: Failure, args: &RunArgs) -> Failure {
+    match (&args.code, failure.body.hint.clone()) {
+        (None, Some(hint)) => failure.hint(format!("{hint}; or name another folder with --code")),
+        (Some(_), _) | (None, None) => failure,
+    }
 }
 
 impl RunArgs {
@@ -105,18 +116,16 @@ impl RunArgs {
 
 /// Where the command was typed, as far as it matters to the job.
 pub struct Caller {
-    /// The current directory and variables; nothing where the server is on another machine.
     pub directory: Option<PathBuf>,
+    /// Variables; none where the server is on another machine.
     pub passed: BTreeMap<String, String>,
 }
 
 impl Caller {
     fn read(server_on_this_machine: bool) -> Result<Self, Failure> {
-        if !server_on_this_machine {
-            return Ok(Self { directory: None, passed: BTreeMap::new() });
-        }
         let directory = std::env::current_dir().map_err(|error| Failure::usage(format!("the current directory is gone: {error}")))?;
-        let passed = PASSED_VARIABLES.iter().filter_map(|name| std::env::var(name).ok().map(|value| (name.to_string(), value)));
+        let names: &[&str] = if server_on_this_machine { &PASSED_VARIABLES } else { &[] };
+        let passed = names.iter().filter_map(|name| std::env::var(name).ok().map(|value| (name.to_string(), value)));
         Ok(Self { directory: Some(directory), passed: passed.collect() })
     }
 }
@@ -143,8 +152,14 @@ pub fn build(args: &RunArgs, caller: &Caller) -> Result<JobSpec, Failure> {
         priority: args.priority,
         retries: args.retries.map(Retries::Count),
         max_duration: args.max_duration.clone(),
-        code: args.code.as_deref().map(|dir| directory(dir, "--code")).transpose()?.or_else(|| as_text(caller.directory.as_deref())),
-        input: args.input.as_deref().map(|dir| directory(dir, "--input")).transpose()?,
+        code: args
+            .code
+            .as_deref()
+            .map(|dir| directory(dir, "--code"))
+            .transpose()?
+            .or_else(|| as_text(caller.directory.as_deref()))
+            .map(Into::into),
+        input: args.input.as_deref().map(|dir| directory(dir, "--input")).transpose()?.map(Into::into),
         env,
         roles: [(ROLE.to_owned(), role)].into(),
         ..JobSpec::default()

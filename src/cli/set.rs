@@ -3,13 +3,15 @@
 use model::spec::Param;
 use serde_json::{Map, Value};
 
-use super::failure::Failure;
+use super::{failure::Failure, params::Assignment};
 
 /// A path and the new value, as typed after `--set`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     path: Vec<String>,
     value: Value,
+    /// As it was typed.
+    text: String,
 }
 
 impl std::str::FromStr for Setting {
@@ -18,12 +20,13 @@ impl std::str::FromStr for Setting {
     fn from_str(text: &str) -> Result<Self, String> {
         let (path, value) = text.split_once('=').ok_or("write it as key=value, such as roles.worker.tasks=4")?;
         let path = parse_path(path)?;
+        let text = value.to_owned();
         let value = match is_text(&path) {
             true => text_or_list(value),
             false if is_param(&path) => param(value),
             false => scalar(value),
         };
-        Ok(Self { path, value })
+        Ok(Self { path, value, text })
     }
 }
 
@@ -34,6 +37,19 @@ impl Setting {
         let own = self.path.join(".");
         plain.strip_prefix(&own).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
+}
+
+/// Takes out those that are no key of a spec and the name of one of its parameters: `lr=0.1` as `-p lr=0.1`.
+pub fn without_params(settings: &[Setting], spec: &Value) -> (Vec<Setting>, Vec<Assignment>) {
+    let keys = model::spec::schema();
+    let param = |setting: &Setting| match setting.path.as_slice() {
+        [name] if keys["properties"].get(name).is_none() && spec["params"].get(name).is_some() => {
+            Some(Assignment { name: name.clone(), value: setting.text.clone() })
+        }
+        _ => None,
+    };
+    let (params, others): (Vec<&Setting>, Vec<&Setting>) = settings.iter().partition(|it| param(it).is_some());
+    (others.into_iter().cloned().collect(), params.into_iter().filter_map(param).collect())
 }
 
 /// Applies the settings in their order.

@@ -71,7 +71,7 @@ pub async fn until_over(context: &Context, job: &JobSummary) -> Result<JobSummar
     let mut hear = |news| {
         match news {
             News::State(job) => say(&job),
-            News::Log(_) => {}
+            News::Log(_) | News::Line(_) => {}
         }
         Ok(())
     };

@@ -10,6 +10,10 @@ pub const WAITS: Style = AnsiColor::Yellow.on_default();
 pub const QUIET: Style = Style::new().dimmed();
 pub const LOUD: Style = Style::new().bold();
 pub const NONE: Style = Style::new();
+/// The platform's own words among those of a task.
+pub const OURS: Style = AnsiColor::Blue.on_default().italic();
+/// What was looked for.
+pub const FOUND: Style = Style::new().invert();
 
 /// One for each task of a job, over again when there are more tasks than colours.
 pub const TASKS: [Style; 6] = [
@@ -20,6 +24,11 @@ pub const TASKS: [Style; 6] = [
     AnsiColor::Blue.on_default(),
     AnsiColor::BrightCyan.on_default(),
 ];
+
+/// The same one every time, whoever speaks first.
+pub fn of_task(task: &str) -> Style {
+    TASKS[task.bytes().map(usize::from).sum::<usize>() % TASKS.len()]
+}
 
 pub fn paint(style: Style, text: &str) -> String {
     if style == NONE { text.to_owned() } else { format!("{style}{text}{style:#}") }

@@ -1,13 +1,16 @@
 //! Sending a spec to the server so that it arrives exactly once.
 
 use bytes::Bytes;
-use model::wire::{Planned, Submitted};
+use model::wire::{HANDED, Handed, Planned, Submitted};
 
 use super::{
     context::{Context, query, read_answer},
     failure::Failure,
 };
 use crate::client::Call;
+
+/// A file as somebody wrote it.
+pub const YAML: &str = "application/yaml";
 
 /// A spec on its way, as text.
 #[derive(Clone, Debug)]
@@ -16,18 +19,39 @@ pub struct Parcel {
     pub content_type: &'static str,
     /// The job whose secrets take the place of those that are hidden in the text.
     pub from: Option<String>,
+    pub source: Source,
+}
+
+/// What the server cannot see in what is sent.
+#[derive(Clone, Debug, Default)]
+pub struct Source {
+    /// What the job file is called.
+    pub file: Option<String>,
+    /// Whose it was before it became one of ours.
+    pub dialect: Option<String>,
+    /// What somebody wrote, where that is not what is sent.
+    pub original: Option<String>,
 }
 
 impl Parcel {
     pub fn json(spec: &impl serde::Serialize) -> Result<Self, Failure> {
         let text = serde_json::to_vec(spec).map_err(|error| Failure::usage(format!("the spec cannot be sent: {error}")))?;
-        Ok(Self { text: text.into(), content_type: "application/json", from: None })
+        Ok(Self { text: text.into(), content_type: "application/json", from: None, source: Source::default() })
     }
 
     fn call<'a>(&self, path: &'a str) -> Call<'a> {
-        let mut call = Call::post(path, self.text.clone());
-        call.headers = vec![("content-type", self.content_type.into())];
+        let (text, kind) = self.handed().unwrap_or_else(|| (self.text.clone(), self.content_type));
+        let mut call = Call::post(path, text);
+        call.headers = vec![("content-type", kind.into())];
         call
+    }
+
+    /// The spec together with the file it was made from.
+    fn handed(&self) -> Option<(Bytes, &'static str)> {
+        let original = self.source.original.clone()?;
+        let spec = String::from_utf8(self.text.to_vec()).ok()?;
+        let both = serde_json::to_vec(&Handed { spec, original }).expect("two texts are JSON");
+        Some((both.into(), HANDED))
     }
 }
 
@@ -35,7 +59,8 @@ impl Parcel {
 /// or not, the server makes one job of it.
 pub async fn submit(context: &Context, parcel: &Parcel) -> Result<Submitted, Failure> {
     let key = uuid::Uuid::now_v7().simple().to_string();
-    let path = format!("/api/v1/jobs{}", query(&[("from", parcel.from.clone())]));
+    let Source { file, dialect, .. } = parcel.source.clone();
+    let path = format!("/api/v1/jobs{}", query(&[("from", parcel.from.clone()), ("file", file), ("dialect", dialect)]));
     let answer = context.insist(|| parcel.call(&path).header("idempotency-key", key.clone())).await?;
     read_answer(&answer)
 }
@@ -54,7 +79,7 @@ mod tests {
 
     async fn submitted(turns: Vec<Turn>) -> (Fake, Result<Submitted, Failure>) {
         let fake = Fake::new(turns).await;
-        let parcel = Parcel { text: "name: a".into(), content_type: "application/yaml", from: None };
+        let parcel = Parcel { text: "name: a".into(), content_type: "application/yaml", from: None, source: Source::default() };
         let answer = submit(&fake.context, &parcel).await;
         (fake, answer)
     }

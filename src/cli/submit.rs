@@ -18,6 +18,7 @@ use super::{
     set::Setting,
     submission::submit as send,
     terminal::plain,
+    upload::with_code_uploaded,
     watch::{Only, Screen, Told, exit_of, say_end, watch},
 };
 
@@ -38,7 +39,7 @@ pub struct SubmitArgs {
     /// The job's name, whatever the file says
     #[arg(long)]
     pub name: Option<String>,
-    /// The directory the tasks see at /code and begin in, whatever the file says
+    /// The folder that is uploaded, and that the tasks see at /code and begin in, whatever the file says
     #[arg(long, value_name = "DIR")]
     pub code: Option<PathBuf>,
     /// Change a value of the file, such as roles.worker.tasks=4; may be given again
@@ -73,10 +74,11 @@ pub async fn submit(context: &Context, args: &SubmitArgs) -> Result<Exit, Failur
     if args.dry_run {
         return dry_run(context, &ready, &args.grid, args.debug).await.map_err(placed);
     }
+    let (spec, parcel) = with_code_uploaded(context, ready.spec.clone(), &ready.parcel).await?;
     if !args.grid.is_empty() {
-        return grid::submit(context, &ready.spec, &args.grid, None).await.map_err(placed);
+        return grid::submit(context, &spec, &args.grid, &parcel).await.map_err(placed);
     }
-    let submitted = send(context, &ready.parcel).await.map_err(placed)?;
+    let submitted = send(context, &parcel).await.map_err(placed)?;
     let after = if args.follow { After::Follow { tasks: ready.tasks(), apart: false } } else { After::Leave };
     finish(context, with_report(submitted, ready), after).await
 }

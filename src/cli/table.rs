@@ -29,13 +29,29 @@ impl<T: AsRef<str>> From<T> for Cell {
 }
 
 pub struct Table {
-    heads: Vec<&'static str>,
+    heads: Vec<String>,
     rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
     pub fn new<const N: usize>(heads: [&'static str; N]) -> Self {
-        Self { heads: heads.to_vec(), rows: Vec::new() }
+        Self::of(heads.map(str::to_owned).into())
+    }
+
+    /// With as many columns as turn out to be needed.
+    pub fn of(heads: Vec<String>) -> Self {
+        Self { heads: heads.iter().map(|head| plain(head)).collect(), rows: Vec::new() }
+    }
+
+    pub fn push(&mut self, cells: Vec<Cell>) {
+        debug_assert_eq!(cells.len(), self.heads.len());
+        self.rows.push(cells);
+    }
+
+    /// One column more, with a cell for every row.
+    pub fn column(&mut self, head: &'static str, cells: impl Iterator<Item = Cell>) {
+        self.heads.push(head.to_owned());
+        self.rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
     }
 
     pub fn row<const N: usize>(&mut self, cells: [Cell; N]) {
@@ -50,16 +66,35 @@ impl Table {
         std::iter::once(&heads).chain(&self.rows).map(|cells| line(cells, &widths)).collect()
     }
 
-    fn widths(&self, most: Option<usize>, gives_way: &str) -> Vec<usize> {
+    /// The table as lines. Where it is too wide, the widest of the columns from `first` on is cut, and then the next.
+    pub fn render_even(&self, width: Option<usize>, first: usize) -> String {
+        let mut widths = self.needed();
+        let most = width.unwrap_or(usize::MAX);
+        while total(&widths) > most {
+            let Some(widest) = widths[first..].iter_mut().max().filter(|it| **it > NARROWEST) else { break };
+            *widest -= 1;
+        }
+        let heads: Vec<Cell> = self.heads.iter().map(|head| Cell::styled(style::QUIET, head)).collect();
+        std::iter::once(&heads).chain(&self.rows).map(|cells| line(cells, &widths)).collect()
+    }
+
+    fn needed(&self) -> Vec<usize> {
         let widest = |column: usize| self.rows.iter().map(|row| row[column].text.chars().count()).max().unwrap_or(0);
-        let mut widths: Vec<usize> = self.heads.iter().enumerate().map(|(column, head)| widest(column).max(head.chars().count())).collect();
-        let total = widths.iter().sum::<usize>() + GAP.len() * (widths.len() - 1);
-        let over = total.saturating_sub(most.unwrap_or(usize::MAX));
-        for (head, width) in self.heads.iter().zip(&mut widths).filter(|(head, _)| **head == gives_way) {
+        self.heads.iter().enumerate().map(|(column, head)| widest(column).max(head.chars().count())).collect()
+    }
+
+    fn widths(&self, most: Option<usize>, gives_way: &str) -> Vec<usize> {
+        let mut widths = self.needed();
+        let over = total(&widths).saturating_sub(most.unwrap_or(usize::MAX));
+        for (head, width) in self.heads.iter().zip(&mut widths).filter(|(head, _)| *head == gives_way) {
             *width = width.saturating_sub(over).max(NARROWEST.min(*width)).max(head.len());
         }
         widths
     }
+}
+
+fn total(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP.len() * (widths.len() - 1)
 }
 
 fn line(cells: &[Cell], widths: &[usize]) -> String {
@@ -93,6 +128,19 @@ mod tests {
         table.row(["digits@12".into(), Cell::styled(style::BAD, "needs 4 CPU and 2 are free; 等待 a@1"), "2m".into()]);
         table.row(["a@1".into(), "runs".into(), "1h 30m".into()]);
         anstream::adapter::strip_str(&table.render(width, "REASON")).to_string()
+    }
+
+    #[test]
+    fn columns_that_share_the_room_are_cut_evenly() {
+        let mut table = Table::of(vec!["WHAT".into(), "a@1".into(), "a@2".into()]);
+        table.push(vec!["command".into(), "python train.py --lr 0.1".into(), "sh run.sh".into()]);
+        let shown = |width| anstream::adapter::strip_str(&table.render_even(width, 1)).to_string();
+        insta::assert_snapshot!(shown(Some(34)), @"
+        WHAT     a@1             a@2
+        command  python train.…  sh run.sh
+        ");
+        assert!(shown(None).contains("--lr 0.1"));
+        assert_eq!(shown(Some(1)).lines().count(), 2, "there is an end to it");
     }
 
     #[test]

@@ -70,7 +70,8 @@ pub fn up(context: &Context, args: &UpArgs) -> Result<Exit, Failure> {
 
 fn welcome(ready: &Ready) {
     // Whoever started us may not listen; the server is up all the same.
-    output::line(&format!("Trainmaster is at {}\nits data is in {}", ready.url, ready.data.display())).ok();
+    let (url, data) = (&ready.url, ready.data.display());
+    output::line(&format!("Trainmaster is at {url}\nits data is in {data}\nthe console, logged in, once: {url}{}", ready.console)).ok();
 }
 
 /// Our own log goes to standard error; `TRAINMASTER_LOG` says how much of it.
@@ -83,7 +84,14 @@ fn wrong(error: BadConfig) -> Failure {
     let failure = Failure::new(Exit::You, "bad_config", error.to_string().trim_end());
     match error {
         BadConfig::OpenToAll { .. } => failure.hint("add --insecure-http if only people you trust can reach it"),
-        BadConfig::Unreadable { .. } | BadConfig::Wrong { .. } | BadConfig::BadMemory { .. } | BadConfig::BadCpus { .. } => failure,
+        BadConfig::Unreadable { .. }
+        | BadConfig::Wrong { .. }
+        | BadConfig::BadMemory { .. }
+        | BadConfig::BadCpus { .. }
+        | BadConfig::BadCodeSize(_)
+        | BadConfig::BadCacheSize(_)
+        | BadConfig::BadPatience(_)
+        | BadConfig::BadLogs { .. } => failure,
     }
 }
 
@@ -122,7 +130,15 @@ fn configure(args: &UpArgs, file: ConfigFile, data: PathBuf, machine: Machine) -
         nodes,
         devices,
         python: file.python,
+        volumes: file.volumes,
+        code: file.code,
+        inputs: file.inputs,
+        logs: file.logs,
+        prometheus: file.prometheus,
         gang_timeout_ms: args.gang_timeout,
+        sync_patience_ms: file.sync_patience,
+        secrets_key: file.secrets_key,
+        catalogue: file.catalogue.file,
     }
 }
 

@@ -4,7 +4,7 @@ use model::{
     job::JobState,
     logs::Stream,
     resources::show_duration_ms,
-    wire::{JobSummary, LogChunk},
+    wire::{JobSummary, LineView, LogChunk},
 };
 use serde::Serialize;
 
@@ -13,8 +13,9 @@ use super::{
     context::Context,
     failure::{Exit, Failure},
     follow::{News, Wish, follow},
+    line_text::{Look, line_text},
     output::{self, Progress},
-    people::label,
+    people::{label, verb},
     printer::{Manner, Printer},
     style,
     terminal::plain,
@@ -25,11 +26,16 @@ use super::{
 pub struct Only {
     pub stream: Option<Stream>,
     pub attempt: Option<u32>,
+    pub no_platform: bool,
+    pub until_ms: Option<u64>,
 }
 
 impl Only {
     fn takes(&self, chunk: &LogChunk) -> bool {
-        self.stream.is_none_or(|stream| stream == chunk.stream) && self.attempt.is_none_or(|attempt| attempt == chunk.attempt)
+        self.stream.is_none_or(|stream| stream == chunk.stream)
+            && self.attempt.is_none_or(|attempt| attempt == chunk.attempt)
+            && !(self.no_platform && chunk.stream == Stream::Platform)
+            && self.until_ms.is_none_or(|until| chunk.at_ms < until)
     }
 }
 
@@ -39,6 +45,7 @@ impl Only {
 pub enum Told<'a> {
     Submitted(&'a model::wire::Submitted),
     Log(&'a LogChunk),
+    Line(&'a LineView),
     State(&'a JobSummary),
     End(&'a JobSummary),
 }
@@ -47,13 +54,19 @@ pub struct Screen {
     printer: Printer,
     progress: Progress,
     only: Only,
+    look: Look,
     json: bool,
     attempt: u32,
 }
 
 impl Screen {
     pub fn new(manner: Manner, only: Only, json: bool) -> Self {
-        Self { printer: Printer::new(manner), progress: Progress::default(), only, json, attempt: 0 }
+        Self { printer: Printer::new(manner), progress: Progress::default(), only, look: Look::default(), json, attempt: 0 }
+    }
+
+    /// The same for lines.
+    pub fn with(self, look: Look) -> Self {
+        Self { look, ..self }
     }
 
     fn show(&mut self, news: News) -> Result<(), Failure> {
@@ -62,8 +75,14 @@ impl Screen {
             News::Log(chunk) if self.json => output::json_line(&Told::Log(&chunk))?,
             News::Log(chunk) => {
                 self.progress.clear();
-                let (sink, bytes) = self.printer.push(&chunk.task, chunk.stream, &chunks::bytes(&chunk)?);
-                output::bytes(sink, &bytes)?;
+                for (sink, bytes) in self.printer.push((&chunk.task, chunk.attempt), chunk.stream, &chunks::bytes(&chunk)?) {
+                    output::bytes(sink, &bytes)?;
+                }
+            }
+            News::Line(line) if self.json => output::json_line(&Told::Line(&line))?,
+            News::Line(line) => {
+                self.progress.clear();
+                output::text(&line_text(&line, self.look))?;
             }
             News::State(job) if self.json => output::json_line(&Told::State(&job))?,
             News::State(job) => self.state(&job),
@@ -129,12 +148,15 @@ pub fn say_end(job: &JobSummary) {
         Exit::Done => output::aside(&words),
         Exit::JobFailed | Exit::You | Exit::Us | Exit::Away | Exit::Interrupted | Exit::NobodyReads | Exit::Code(_) => output::note(&words),
     }
+    if job.state == JobState::Failed {
+        output::note(&format!("hint: `trainmaster explain {}` says why, and what to do", label(job)));
+    }
 }
 
 /// `digits@3 is queued: needs 4 CPU, 2 are free`.
 pub fn how_it_fares(job: &JobSummary) -> String {
     let reason = if job.reason.is_empty() { String::new() } else { format!(": {}", job.reason) };
-    format!("{} is {}{reason}", label(job), job.state.text())
+    format!("{} {} {}{reason}", label(job), verb(job.state), job.state.text())
 }
 
 fn end_words(job: &JobSummary) -> String {

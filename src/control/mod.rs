@@ -3,7 +3,8 @@
 //! was seen. It keeps nothing in memory that a restart would miss.
 
 use std::{
-    sync::{Arc, Mutex},
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -12,6 +13,7 @@ use tokio::sync::{Notify, watch};
 
 use crate::{
     engine::Engine,
+    meter::TURNS,
     store::{
         Sql, Store, StoreError,
         jobs::{self, Job},
@@ -20,19 +22,28 @@ use crate::{
 
 pub mod board;
 mod deadlines;
+mod endings;
 pub mod gang_order;
 mod placing;
 mod queue;
+mod refill;
+mod room;
 mod running;
 mod settling;
 mod sweeping;
+pub mod syncing;
 #[cfg(test)]
 mod tests;
+mod timeline;
 
 pub use board::Board;
+pub use endings::Endings;
+use placing::Placed;
 pub use placing::held;
 pub use queue::{beside, placed, queue};
-pub use running::{environment, order, should_stop};
+pub use refill::{Refilled, frees, refill};
+use room::Room;
+pub use running::{environment, order, should_stop, with_volumes};
 pub use settling::take_report;
 
 /// How often everything is looked at, whether or not someone nudged.
@@ -47,6 +58,13 @@ pub struct Control {
     /// Where supervisors report to.
     pub server_url: String,
     pub run_key: crate::run_token::RunSecret,
+    /// How long it is tried to save the output of a run that is over.
+    pub sync_patience_ms: u64,
+    /// Where people's folders lie.
+    pub uploads: crate::code::upload::Room,
+    pub data: std::path::PathBuf,
+    pub keeping: crate::config::Keeping,
+    pub endings: Endings,
 }
 
 /// Asks the loop to take its turn now.
@@ -56,9 +74,13 @@ pub struct Nudge(Arc<Nudged>);
 #[derive(Default)]
 struct Nudged {
     bell: Notify,
-    /// Rung when a task is ready.
-    gang_bell: watch::Sender<()>,
+    /// Rung when the last task of a gang is ready.
+    gang_bells: Mutex<HashMap<JobId, watch::Sender<()>>>,
     asked: Mutex<Asked>,
+    room: Room,
+    /// What was placed outside of a turn and is to be started.
+    placed: Mutex<Vec<Placed>>,
+    placed_bell: Notify,
 }
 
 /// What the next turn should look at besides the queue.
@@ -67,6 +89,8 @@ struct Asked {
     reconcile: bool,
     nodes: bool,
     sweep: bool,
+    /// Jobs whose output is to be copied now.
+    sync: Vec<JobId>,
 }
 
 impl Nudge {
@@ -75,8 +99,34 @@ impl Nudge {
         self.0.bell.notify_one();
     }
 
+    /// A job came. Where there is no room for it, there is nothing to be done before somebody ends.
+    pub fn came(&self) {
+        if !self.0.room.is_full() {
+            self.queue();
+        }
+    }
+
+    /// These were placed, and it is durable.
+    pub fn start(&self, placed: Vec<Placed>) {
+        if placed.is_empty() {
+            return;
+        }
+        crate::crash::point("schedule.after-reserve-commit");
+        self.0.placed.lock().unwrap_or_else(PoisonError::into_inner).extend(placed);
+        self.0.placed_bell.notify_one();
+    }
+
+    fn take_placed(&self) -> Vec<Placed> {
+        std::mem::take(&mut *self.0.placed.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn room(&self) -> &Room {
+        &self.0.room
+    }
+
     /// A report was taken, and a job went there, or nowhere.
     pub fn after(&self, moved: Option<JobState>) {
+        self.0.room.open();
         match moved {
             // It has tasks to stop.
             Some(JobState::Finishing) => self.runs(),
@@ -94,13 +144,22 @@ impl Nudge {
         }
     }
 
-    /// A task became ready, and others of its gang may wait for it.
-    pub fn gang(&self) {
-        self.0.gang_bell.send_replace(());
+    /// Everyone of a gang is ready, and most of them wait for this.
+    pub fn gang(&self, job: JobId) {
+        if let Some(bell) = self.gang_bells().remove(&job) {
+            bell.send_replace(());
+        }
     }
 
-    pub fn gang_changes(&self) -> watch::Receiver<()> {
-        self.0.gang_bell.subscribe()
+    /// What rings for the gang of this job and no other, once.
+    pub fn gang_bell(&self, job: JobId) -> watch::Receiver<()> {
+        let mut bells = self.gang_bells();
+        bells.retain(|_, bell| bell.receiver_count() > 0);
+        bells.entry(job).or_default().subscribe()
+    }
+
+    fn gang_bells(&self) -> std::sync::MutexGuard<'_, HashMap<JobId, watch::Sender<()>>> {
+        self.0.gang_bells.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What should run changed: compare it with what does.
@@ -121,8 +180,14 @@ impl Nudge {
         self.0.bell.notify_one();
     }
 
+    /// Somebody wants the output of a job saved, and now.
+    pub fn sync(&self, job: JobId) {
+        self.asked().sync.push(job);
+        self.0.bell.notify_one();
+    }
+
     fn asked(&self) -> std::sync::MutexGuard<'_, Asked> {
-        self.0.asked.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.0.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take(&self) -> Asked {
@@ -136,6 +201,10 @@ impl Control {
     pub async fn run(self) {
         let mut deadlines = deadlines::Deadlines::default();
         let mut sight = running::Sight::default();
+        let mut rounds = syncing::Rounds::default();
+        let mut leftovers = sweeping::Leftovers::default();
+        let mut uploads = sweeping::uploads::Uploads::default();
+        let mut logs = sweeping::logs::Logs::default();
         let mut sweep = tokio::time::interval(SWEEP_EVERY);
         sweep.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -144,9 +213,10 @@ impl Control {
                 _ = sweep.tick() => true,
                 () = self.nudge.0.bell.notified() => false,
             };
-            let asked = self.nudge.take();
+            let (asked, began) = (self.nudge.take(), std::time::Instant::now());
             let turn = async {
                 if everything || asked.nodes {
+                    self.nudge.room().open();
                     self.board.set(self.engine.nodes().await?);
                 }
                 if everything {
@@ -158,17 +228,39 @@ impl Control {
                 if everything {
                     settling::turn(&self).await?;
                 }
+                if everything || !asked.sync.is_empty() {
+                    syncing::turn(&self, &mut rounds, &asked.sync).await?;
+                }
                 let look = if everything { placing::Look::Far } else { placing::Look::Near };
                 placing::turn(&self, look).await?;
                 if everything || asked.sweep {
-                    sweeping::turn(&self).await?;
+                    leftovers.turn(&self);
+                }
+                if everything {
+                    uploads.turn(&self);
+                    logs.turn(&self);
                 }
                 anyhow::Ok(())
             };
-            if let Err(error) = turn.await {
+            let taken = turn.await;
+            TURNS.note(began.elapsed());
+            if let Err(error) = taken {
                 tracing::error!("a turn failed and will be taken again: {error:#}");
                 tokio::time::sleep(TROUBLE_PAUSE).await;
             }
+        }
+    }
+}
+
+/// Starts for ever what is placed outside of the loop's turns. Whatever is missed here comes out of the comparison of what
+/// should run with what does.
+pub async fn keep_starting(control: Control) {
+    let control = Arc::new(control);
+    loop {
+        control.nudge.0.placed_bell.notified().await;
+        for placed in control.nudge.take_placed() {
+            let control = control.clone();
+            tokio::spawn(async move { running::start_all(&control, &placed).await });
         }
     }
 }

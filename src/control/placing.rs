@@ -1,27 +1,31 @@
 //! Placing: gangs whole and other tasks as they fit, with devices and ports, in one transaction for each job; then
 //! they are started.
 
-use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     gang::{LAUNCH_LABEL, has_launcher},
     ids::{JobId, NodeName, RunKey, TaskName},
     job::{JobEvent, JobState, next},
-    plan::PortPlan,
+    plan::{Plan, PortPlan},
     rendezvous,
     resources::is_port,
     schedule::{Assignment, Held, Waiting, What, place},
+    words::{Lang, Words},
 };
 
 use super::{
     Control, now_ms,
     queue::{Queue, beside, next_attempt, queue},
-    readable, running,
+    readable, running, timeline,
 };
-use crate::store::{
-    Sql, StoreError, Written,
-    jobs::{self, Change, Job},
-    runs::{self, NewRun, Run},
+use crate::{
+    engine::Node,
+    store::{
+        Sql, StoreError, Written,
+        jobs::{self, Change, Job},
+        runs::{self, Hold, NewRun, Run},
+    },
 };
 
 /// How far down the queue a turn looks. After a nudge only the front matters; every sweep looks further,
@@ -44,16 +48,15 @@ impl Look {
 /// What one turn decides from.
 struct Scene {
     queue: Vec<Waiting>,
-    pausing: Vec<(JobId, String)>,
-    live: Vec<Run>,
-    held: Vec<Held>,
+    pausing: Vec<(JobId, Words)>,
+    holds: Vec<Hold>,
 }
 
 /// How often a turn begins anew because a job that had room lacked something else.
 const REFUSALS_MAX: usize = 10;
 
 pub async fn turn(control: &Control, look: Look) -> anyhow::Result<()> {
-    let mut refused: BTreeMap<JobId, String> = BTreeMap::new();
+    let mut refused: BTreeMap<JobId, Words> = BTreeMap::new();
     while refused.len() < REFUSALS_MAX {
         let known = refused.len();
         pass(control, look, &mut refused).await?;
@@ -69,14 +72,16 @@ pub async fn turn(control: &Control, look: Look) -> anyhow::Result<()> {
 
 /// Places what it can. A job that has room and lacks something that only shows when it is reached for is written
 /// down as refused; the next pass gives its room to others.
-async fn pass(control: &Control, look: Look, refused: &mut BTreeMap<JobId, String>) -> anyhow::Result<()> {
+async fn pass(control: &Control, look: Look, refused: &mut BTreeMap<JobId, Words>) -> anyhow::Result<()> {
+    let placings = control.nudge.room().placings();
     let mut scene = control.store.read(move |sql| read_scene(sql, look)).await?;
     scene.queue.retain(|waiting| !refused.contains_key(&waiting.job));
-    if look == Look::Near && (scene.queue.is_empty() || !anything_is_free(control, &scene.live)) {
+    if look == Look::Near && (scene.queue.is_empty() || !anything_is_free(&control.board.nodes(), &scene.holds)) {
         return Ok(());
     }
-    let decisions = place(&scene.queue, &control.board.for_placing(), &scene.held, now_ms());
-    let mut taken = Taken::new(&scene.live);
+    let held: Vec<Held> = scene.holds.iter().map(|it| it.held.clone()).collect();
+    let decisions = place(&scene.queue, &control.board.for_placing(), &held, now_ms());
+    let mut taken = Taken::new(&scene.holds, placings);
     let mut reasons = scene.pausing;
     for decision in decisions {
         let (assignments, waits) = match decision.what {
@@ -97,64 +102,44 @@ async fn pass(control: &Control, look: Look, refused: &mut BTreeMap<JobId, Strin
 }
 
 /// Every task needs some CPU, so where there is none there is nothing to decide.
-fn anything_is_free(control: &Control, live: &[Run]) -> bool {
-    let held = |name: &NodeName| live.iter().filter(|run| run.node == *name).map(|run| run.amount.cpus_milli).sum::<u64>();
-    control.board.nodes().iter().any(|node| node.open && node.capacity.cpus_milli > held(&node.name))
+pub fn anything_is_free(nodes: &[Node], holds: &[Hold]) -> bool {
+    let held = |name: &NodeName| holds.iter().filter(|it| it.held.node == *name).map(|it| it.held.amount.cpus_milli).sum::<u64>();
+    nodes.iter().any(|node| node.open && node.capacity.cpus_milli > held(&node.name))
 }
 
 fn read_scene(sql: &Sql<'_>, look: Look) -> Result<Scene, StoreError> {
     let Queue { waiting: queue, pausing } = queue(sql, look.jobs_max(), now_ms())?;
-    if queue.is_empty() {
-        return Ok(Scene { queue, pausing, live: Vec::new(), held: Vec::new() });
-    }
-    let live = runs::live(sql)?;
-    let held = held(sql, &live)?;
-    Ok(Scene { queue, pausing, live, held })
+    let holds = if queue.is_empty() { Vec::new() } else { runs::holds(sql)? };
+    Ok(Scene { queue, pausing, holds })
 }
 
 /// What the live runs hold, and until when.
-pub fn held(sql: &Sql<'_>, live: &[Run]) -> Result<Vec<Held>, StoreError> {
-    let mut jobs_by_id: BTreeMap<JobId, Option<Job>> = BTreeMap::new();
-    let mut held = Vec::new();
-    for run in live {
-        let job = match jobs_by_id.entry(run.run.job) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(place) => place.insert(readable(sql, run.run.job)?),
-        };
-        let job = job.as_ref();
-        held.push(Held {
-            job: run.run.job,
-            label: job.map_or_else(|| run.run.job.to_string(), |job| format!("{}@{}", job.name, job.version)),
-            node: run.node.clone(),
-            amount: run.amount.clone(),
-            until_ms: job.and_then(|job| Some(job.started_at_ms? + job.plan.max_duration_ms?)),
-        });
-    }
-    Ok(held)
+pub fn held(sql: &Sql<'_>) -> Result<Vec<Held>, StoreError> {
+    Ok(runs::holds(sql)?.into_iter().map(|it| it.held).collect())
 }
 
 /// Devices and ports that are given out on each node.
-struct Taken {
+pub struct Taken {
     devices: BTreeMap<(NodeName, String), BTreeSet<u32>>,
     ports: BTreeMap<NodeName, Vec<u16>>,
+    /// How often somebody had placed something when this was seen.
+    placings: u64,
 }
 
 impl Taken {
-    fn new(live: &[Run]) -> Self {
-        let mut taken = Self { devices: BTreeMap::new(), ports: BTreeMap::new() };
-        for run in live {
-            for (kind, indices) in &run.devices {
-                taken.devices.entry((run.node.clone(), kind.clone())).or_default().extend(indices);
+    pub fn new(holds: &[Hold], placings: u64) -> Self {
+        let mut taken = Self { devices: BTreeMap::new(), ports: BTreeMap::new(), placings };
+        for Hold { held: Held { node, .. }, devices, ports } in holds {
+            for (kind, indices) in devices {
+                taken.devices.entry((node.clone(), kind.clone())).or_default().extend(indices);
             }
-            taken.ports.entry(run.node.clone()).or_default().extend(run.ports.values().flatten());
+            taken.ports.entry(node.clone()).or_default().extend(ports.values().flatten());
         }
         taken
     }
 
     /// The lowest free indices of each type, so that two servers looking at one database agree.
-    fn give_devices(&mut self, control: &Control, assignment: &Assignment) -> Option<BTreeMap<String, Vec<u32>>> {
-        let nodes = control.board.nodes();
-        let node = nodes.iter().find(|node| node.name == assignment.node)?;
+    fn give_devices(&mut self, node: &Node, assignment: &Assignment) -> Option<BTreeMap<String, Vec<u32>>> {
         let mut given = BTreeMap::new();
         for (kind, count) in assignment.amount.accelerators.iter().filter(|(kind, _)| !is_port(kind)) {
             let used = self.devices.entry((node.name.clone(), kind.clone())).or_default();
@@ -172,23 +157,8 @@ impl Taken {
 
 /// Answers why it could not, if something is missing that only shows when it is reached for. That is this
 /// job's trouble alone; the next turn sees the world as it is then.
-async fn start(control: &Control, id: JobId, assignments: Vec<Assignment>, taken: &mut Taken) -> anyhow::Result<Option<String>> {
-    let read = move |sql: &Sql<'_>| {
-        let Some(job) = readable(sql, id)? else { return Ok(None) };
-        let number = |it: Assignment| Ok((next_attempt(sql, &job, &TaskName { role: it.role.clone(), index: it.index })?, it));
-        let numbered: Vec<(u32, Assignment)> = assignments.into_iter().map(number).collect::<Result<_, StoreError>>()?;
-        Ok(Some((job, numbered)))
-    };
-    let Some((job, numbered)) = control.store.read(read).await? else { return Ok(None) };
-    let Ok(to) = next(job.state, JobEvent::Placed) else { return Ok(None) };
-    // It may have failed, and have to pause, since it was looked at.
-    if job.pause_left_ms(now_ms()).is_some() {
-        return Ok(None);
-    }
-    // A gang is placed once; a decision from an old read may ask for it again.
-    if job.plan.gang && job.state != JobState::Queued {
-        return Ok(None);
-    }
+pub async fn start(control: &Control, id: JobId, assignments: Vec<Assignment>, taken: &mut Taken) -> anyhow::Result<Option<Words>> {
+    let Some(Ripe { job, to, numbered }) = control.store.read(move |sql| ripe(sql, id, assignments)).await? else { return Ok(None) };
     let (mut new_runs, mut why_not) = (Vec::new(), None);
     for (attempt, assignment) in numbered {
         match new_run(control, (&job, attempt), assignment, taken).await {
@@ -201,66 +171,138 @@ async fn start(control: &Control, id: JobId, assignments: Vec<Assignment>, taken
         return Ok(why_not);
     }
     crate::crash::point("schedule.before-reserve");
-    let placed: BTreeSet<RunKey> = new_runs.iter().map(|it| it.run.clone()).collect();
-    let written = control.store.write(move |sql| reserve(sql, &job, to, &new_runs)).await?;
+    let (room, board, placings) = (control.nudge.room().clone(), control.board.clone(), taken.placings);
+    let written = control.store.write(move |sql| {
+        // Somebody was quicker, and may have taken the same place.
+        if room.placings() != placings {
+            return Ok(None);
+        }
+        let placed = reserve(sql, job, to, new_runs)?;
+        room.note(placed.is_some(), || Ok(anything_is_free(&board.nodes(), &runs::holds(sql)?)))?;
+        Ok(placed)
+    });
+    let written = written.await?;
     crate::crash::point("schedule.after-reserve-commit");
-    if let Some((job, gang)) = written {
-        running::start_all(control, &job, &gang, &placed).await;
+    match written {
+        Some(placed) => {
+            taken.placings += 1;
+            running::start_all(control, &placed).await;
+        }
+        None => control.nudge.queue(),
     }
     Ok(why_not)
 }
 
-async fn new_run(control: &Control, (job, attempt): (&Job, u32), assignment: Assignment, taken: &mut Taken) -> Result<NewRun, String> {
-    let node_name = &assignment.node;
-    let devices = taken.give_devices(control, &assignment).ok_or_else(|| format!("waits for devices on {node_name}"))?;
-    let task = TaskName { role: assignment.role, index: assignment.index };
-    let mut ports = BTreeMap::new();
-    let launcher = has_launcher(&job.plan).then(|| (LAUNCH_LABEL.to_owned(), PortPlan { count: 1, from: None }));
-    for (label, wanted) in rendezvous::ports(&job.plan, &task).into_iter().chain(launcher) {
-        let given = taken.ports.entry(node_name.clone()).or_default();
-        let free = control.engine.free_ports(node_name, wanted, given).await;
-        let free = free.map_err(|error| format!("waits for ports on {node_name}: {error}"))?;
-        given.extend(&free);
-        ports.insert(label, free);
+/// A job some of whose tasks can be placed now.
+pub struct Ripe {
+    pub job: Job,
+    pub to: JobState,
+    /// Each with the number of its run.
+    pub numbered: Vec<(u32, Assignment)>,
+}
+
+/// The job as it is now; none if it has moved on since it was looked at.
+pub fn ripe(sql: &Sql<'_>, id: JobId, assignments: Vec<Assignment>) -> Result<Option<Ripe>, StoreError> {
+    let Some(job) = readable(sql, id)? else { return Ok(None) };
+    let Ok(to) = next(job.state, JobEvent::Placed) else { return Ok(None) };
+    // It may have failed, and have to pause, since it was looked at.
+    if job.pause_left_ms(now_ms()).is_some() {
+        return Ok(None);
     }
-    let nodes = control.board.nodes();
-    let node = nodes.iter().find(|node| node.name == *node_name).ok_or_else(|| format!("{node_name} is gone"))?;
+    // A gang is placed once; a decision from an old read may ask for it again.
+    if job.plan.gang && job.state != JobState::Queued {
+        return Ok(None);
+    }
+    let number = |it: Assignment| Ok((next_attempt(sql, &job, &TaskName { role: it.role.clone(), index: it.index })?, it));
+    let numbered = assignments.into_iter().map(number).collect::<Result<_, StoreError>>()?;
+    Ok(Some(Ripe { job, to, numbered }))
+}
+
+async fn new_run(control: &Control, (job, attempt): (&Job, u32), assignment: Assignment, taken: &mut Taken) -> Result<NewRun, Words> {
+    let mut new = without_ports(&control.board.nodes(), (job, attempt), assignment, taken)?;
+    let node = &new.node;
+    for (label, wanted) in ports_wanted(&job.plan, &new.run.task) {
+        let given = taken.ports.entry(node.clone()).or_default();
+        let free = control.engine.free_ports(node, wanted, given).await;
+        let lacks = |why: Words| {
+            Words::new(format!("waits for ports on {node}: {}", why.en), format!("等待 {node} 上的端口：{}", why.say(Lang::Zh)))
+        };
+        let free = free.map_err(lacks)?;
+        given.extend(&free);
+        new.ports.insert(label, free);
+    }
+    Ok(new)
+}
+
+pub fn ports_wanted(plan: &Plan, task: &TaskName) -> Vec<(String, PortPlan)> {
+    let launcher = has_launcher(plan).then(|| (LAUNCH_LABEL.to_owned(), PortPlan { count: 1, from: None }));
+    rendezvous::ports(plan, task).into_iter().chain(launcher).collect()
+}
+
+/// Everything of a run that can be given out without asking its engine.
+pub fn without_ports(nodes: &[Node], (job, attempt): (&Job, u32), assignment: Assignment, taken: &mut Taken) -> Result<NewRun, Words> {
+    let name = &assignment.node;
+    let gone = || Words::new(format!("{name} is gone"), format!("节点 {name} 已不在"));
+    let node = nodes.iter().find(|node| node.name == *name).ok_or_else(gone)?;
+    let lacks = || Words::new(format!("waits for devices on {name}"), format!("等待 {name} 上的设备"));
+    let devices = taken.give_devices(node, &assignment).ok_or_else(lacks)?;
     Ok(NewRun {
-        run: RunKey { job: job.id, attempt, task },
+        run: RunKey { job: job.id, attempt, task: TaskName { role: assignment.role, index: assignment.index } },
         job_attempt: job.attempt,
         address: node.address.clone(),
         node: assignment.node,
         amount: assignment.amount,
         devices,
-        ports,
+        ports: BTreeMap::new(),
         at_ms: now_ms(),
+        copies_out: job.plan.freight.copies_out(),
     })
 }
 
-/// The job and all its new runs, or nothing: a reservation is never half there. Answers with those they find beside them.
-fn reserve(sql: &Sql<'_>, job: &Job, to: JobState, new_runs: &[NewRun]) -> Result<Option<(Job, Vec<Run>)>, StoreError> {
+/// What was placed together, and is to be started.
+pub struct Placed {
+    pub job: Job,
+    /// Everyone whom the new runs find beside them, and they themselves.
+    pub gang: Vec<Run>,
+    pub new: BTreeSet<RunKey>,
+}
+
+/// The job and all its new runs, or nothing: a reservation is never half there.
+pub fn reserve(sql: &Sql<'_>, job: Job, to: JobState, new_runs: Vec<NewRun>) -> Result<Option<Placed>, StoreError> {
     let mut nodes: Vec<String> = new_runs.iter().map(|run| run.node.to_string()).collect();
     nodes.sort();
     nodes.dedup();
-    let (seen, reason) = ((job.id, job.state, job.attempt), format!("placed on {}", nodes.join(", ")));
+    let (seen, count) = ((job.id, job.state, job.attempt), new_runs.len());
+    let (en, zh) = (nodes.join(", "), nodes.join("、"));
     let written = if to == job.state {
-        jobs::remark(sql, seen, &format!("{} more {reason}", new_runs.len()))?
+        jobs::remark(sql, seen, &Words::new(format!("{count} more placed on {en}"), format!("又有 {count} 个任务放到 {zh}")))?
     } else {
-        jobs::advance(sql, seen, &Change { to, reason: Some(reason), at_ms: now_ms(), used: None, stop_by: None })?
+        let reason = Some(Words::new(format!("placed on {en}"), format!("已放到 {zh}")));
+        jobs::advance(sql, seen, &Change { to, reason, at_ms: now_ms(), used: None, stop_by: None })?
     };
     if written == Written::Stale {
         return Ok(None);
     }
-    for run in new_runs {
+    for run in &new_runs {
         runs::insert(sql, run)?;
+        timeline::placed(sql, &job, run)?;
     }
-    Ok(Some((job.clone(), beside(sql, job, &new_runs[0].run)?)))
+    let new = new_runs.iter().map(|it| it.run.clone()).collect();
+    let gang = if job.plan.gang { whole(new_runs) } else { beside(sql, &job, &new_runs[0].run)? };
+    Ok(Some(Placed { job, gang, new }))
 }
 
-async fn store_reasons(control: &Control, reasons: Vec<(JobId, String)>) -> anyhow::Result<()> {
+/// A gang is placed as a whole, so its new runs are all there are. In the order in which they are read later.
+fn whole(new_runs: Vec<NewRun>) -> Vec<Run> {
+    let mut gang: Vec<Run> = new_runs.into_iter().map(NewRun::placed).collect();
+    gang.sort_by(|one, other| (one.run.task.role.as_str(), one.run.task.index).cmp(&(other.run.task.role.as_str(), other.run.task.index)));
+    gang
+}
+
+async fn store_reasons(control: &Control, reasons: Vec<(JobId, Words)>) -> anyhow::Result<()> {
     if reasons.is_empty() {
         return Ok(());
     }
-    control.store.write(move |sql| reasons.iter().try_for_each(|(job, reason)| jobs::set_reason(sql, *job, reason))).await?;
+    control.store.write(move |sql| reasons.iter().try_for_each(|(job, reason)| jobs::set_reason(sql, *job, reason, now_ms()))).await?;
     Ok(())
 }

@@ -7,6 +7,7 @@ use model::{
     retry::pause_left_ms,
     schedule::{Demand, Loose, Waiting},
     standing::{Standing, Stands, Tally},
+    words::Words,
 };
 
 use crate::store::{
@@ -19,7 +20,7 @@ use crate::store::{
 pub struct Queue {
     pub waiting: Vec<Waiting>,
     /// Jobs of which some tasks are in the pause between two tries, and nothing else waits.
-    pub pausing: Vec<(model::ids::JobId, String)>,
+    pub pausing: Vec<(model::ids::JobId, Words)>,
 }
 
 /// How many tasks of one role are looked at in one turn. Where all of them find room, the next turn goes on.
@@ -75,14 +76,15 @@ fn rest(job: &Job, tally: &Tally, now_ms: u64) -> Option<Waiting> {
     })
 }
 
-fn pausing(standings: &[Standing<'_>]) -> Option<String> {
+fn pausing(standings: &[Standing<'_>]) -> Option<Words> {
     let mut reasons = standings.iter().filter_map(|it| match &it.stands {
         Stands::Again { reason, .. } => Some(reason.clone()),
         Stands::New | Stands::Lives(_) | Stands::Over(_) => None,
     });
     let first = reasons.next()?;
     let more = reasons.count();
-    Some(if more == 0 { first } else { format!("{first}; and {more} more tasks wait before their next try") })
+    let others = Words::new(format!("and {more} more tasks wait before their next try"), format!("另有 {more} 个任务在等待下一次尝试"));
+    Some(if more == 0 { first } else { first.then(&others) })
 }
 
 /// The number of a task's next run: that of the job's attempt, or the next after any it had before. In a gang all
@@ -106,7 +108,17 @@ pub fn beside(sql: &Sql<'_>, job: &Job, run: &RunKey) -> Result<Vec<Run>, StoreE
     Ok(live)
 }
 
-/// The runs of a job's newest attempt that a person would ask about: one for each task that has a place.
-pub fn placed(sql: &Sql<'_>, job: &Job) -> Result<Vec<Run>, StoreError> {
-    if job.plan.gang { runs::of_attempt(sql, job.id, job.attempt) } else { runs::live_of(sql, job.id, job.attempt) }
+/// The runs of a job's newest attempt that tell what a task finds, or found, beside it. Of a task that never had a place
+/// they tell what it would find now.
+pub fn placed(sql: &Sql<'_>, job: &Job, task: &TaskName) -> Result<Vec<Run>, StoreError> {
+    if job.plan.gang {
+        return runs::of_attempt(sql, job.id, job.attempt);
+    }
+    let mut placed = runs::live_of(sql, job.id, job.attempt)?;
+    if placed.iter().all(|run| run.run.task != *task) {
+        let last = runs::last_attempt(sql, job.id, task)?.map(|attempt| RunKey { job: job.id, task: task.clone(), attempt });
+        let own = last.map(|run| runs::get(sql, &run)).transpose()?.flatten();
+        placed.extend(own.filter(|run| run.job_attempt == job.attempt));
+    }
+    Ok(placed)
 }

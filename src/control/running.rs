@@ -6,17 +6,20 @@ use std::{
 };
 
 use model::{
+    code::{CodePlan, GitPlan},
     gang::LAUNCH_LABEL,
     ids::{JobId, RunKey, TaskName},
     job::{JobEvent, JobState, next},
+    layout,
     order::{Limits, Report, RunOrder},
+    plan::Plan,
     reconcile::{Action, Wanted, decide},
     rendezvous::{Gang, Peers, Place, Rendezvous},
     task::{Cause, Ending, Whose},
-    template,
+    words::Words,
 };
 
-use super::{Control, gang_order, now_ms, queue, readable, take_report};
+use super::{Control, gang_order, now_ms, placing::Placed, queue, readable, take_report};
 use crate::{
     engine::{EngineError, Start},
     store::{
@@ -24,6 +27,7 @@ use crate::{
         jobs::{self, Change, Job},
         quarantine,
         runs::{self, Run},
+        volumes,
     },
 };
 
@@ -69,13 +73,18 @@ pub async fn turn(control: &Control, sight: &mut Sight) -> anyhow::Result<()> {
 async fn lose_sight(control: &Control, sight: &mut Sight, error: &EngineError) -> anyhow::Result<()> {
     let since = *sight.away_since.get_or_insert_with(Instant::now);
     if !sight.lost && since.elapsed() > LOST_SIGHT_AFTER {
-        move_unfinished(control, JobEvent::LostSight, format!("its engine does not answer: {error}")).await?;
+        move_unfinished(
+            control,
+            JobEvent::LostSight,
+            Words::new(format!("its engine does not answer: {error}"), format!("它的引擎没有应答：{error}")),
+        )
+        .await?;
         sight.lost = true;
     }
     Ok(())
 }
 
-async fn move_unfinished(control: &Control, event: JobEvent, reason: String) -> anyhow::Result<()> {
+async fn move_unfinished(control: &Control, event: JobEvent, reason: Words) -> anyhow::Result<()> {
     let move_all = move |sql: &Sql<'_>| {
         for job in jobs::unfinished(sql)? {
             if let Ok(to) = next(job.state, event).and_then(|to| if to == job.state { Err(refused(&job, event)) } else { Ok(to) }) {
@@ -111,7 +120,7 @@ fn read_wanted(sql: &Sql<'_>, seen: &[RunKey]) -> Result<(Vec<Wanted>, BTreeSet<
     untouchable.extend(quarantine::runs_set_aside(sql)?);
     let known: BTreeSet<&RunKey> = wanted.iter().map(|it| &it.run).collect();
     for run in seen.iter().filter(|run| !known.contains(run)) {
-        if runs::is_lost(sql, run)? {
+        if runs::lost::is_lost(sql, run)? {
             untouchable.insert(run.clone());
         }
     }
@@ -127,7 +136,7 @@ pub fn should_stop(state: JobState) -> bool {
 
 async fn apply(control: &Control, action: Action) -> anyhow::Result<()> {
     let at_ms = now_ms();
-    let never_ran = |cause| Ending { cause, started_at_ms: None, ended_at_ms: at_ms, peak_memory_bytes: None, cpu_ms: None };
+    let never_ran = |cause| Ending::new(cause, None, at_ms);
     match action {
         Action::Start(run) => start_again(control, run).await?,
         Action::Stop(run) => tried("stop", &run, control.engine.stop(&run).await),
@@ -152,7 +161,8 @@ fn tried(what: &str, run: &RunKey, done: Result<(), EngineError>) {
 
 /// Writes an ending down. The run leaves the engine's list only on a later turn, when the record is durable.
 async fn record(control: &Control, run: RunKey, ending: Ending) -> anyhow::Result<()> {
-    let (_, moved) = control.store.write(move |sql| take_report(sql, &run, &Report::Ended { ending })).await?;
+    let report = Report::Ended { ending: control.endings.of(ending) };
+    let (_, moved) = control.store.write(move |sql| take_report(sql, &run, &report)).await?;
     control.nudge.after(moved);
     Ok(())
 }
@@ -172,11 +182,11 @@ async fn start_again(control: &Control, run: RunKey) -> anyhow::Result<()> {
 }
 
 /// Starts those of the runs that were just placed. In a gang they have all the same to be told of each other.
-pub async fn start_all(control: &Control, job: &Job, gang: &[Run], placed: &BTreeSet<RunKey>) {
+pub async fn start_all(control: &Control, Placed { job, gang, new }: &Placed) {
     let places = places(gang);
     let told_in = |attempt| Rendezvous::new(gang_of(job, attempt, &places));
     let together = told_in(job.attempt);
-    for run in gang.iter().filter(|run| placed.contains(&run.run)) {
+    for run in gang.iter().filter(|run| new.contains(&run.run)) {
         if run.run.attempt == job.attempt {
             start_one(control, job, gang, &together, run).await;
         } else {
@@ -188,6 +198,10 @@ pub async fn start_all(control: &Control, job: &Job, gang: &[Run], placed: &BTre
 /// An engine that is away is asked again on the next sweep; one that says never has the last word.
 async fn start_one(control: &Control, job: &Job, gang: &[Run], rendezvous: &Rendezvous<'_>, run: &Run) {
     let Some(order) = order_in(job, rendezvous, run).map(|order| gang_order::complete(order, job, gang, &control.run_key)) else { return };
+    let order = match volumes_for(control, &job.plan, order).await {
+        Ok(order) => order,
+        Err(error) => return tracing::warn!(run = %run.run, "its volumes cannot be read, will try again: {error}"),
+    };
     let token = control.run_key.token(&run.run);
     let start = Start { order: &order, token: &token, server_url: &control.server_url };
     match control.engine.start(start).await {
@@ -195,12 +209,28 @@ async fn start_one(control: &Control, job: &Job, gang: &[Run], rendezvous: &Rend
         Err(EngineError::Away(why)) => tracing::warn!(run = %run.run, "could not start, will try again: {why}"),
         Err(EngineError::Never(why)) => {
             let cause = Cause::CannotStart { why, whose: Whose::Platform };
-            let ending = Ending { cause, started_at_ms: None, ended_at_ms: now_ms(), peak_memory_bytes: None, cpu_ms: None };
+            let ending = Ending::new(cause, None, now_ms());
             if let Err(error) = record(control, run.run.clone(), ending).await {
                 tracing::error!(run = %run.run, "could not record that it cannot start: {error:#}");
             }
         }
     }
+}
+
+async fn volumes_for(control: &Control, plan: &Plan, order: RunOrder) -> Result<RunOrder, StoreError> {
+    if plan.volumes().is_empty() {
+        return Ok(order);
+    }
+    let plan = plan.clone();
+    control.store.read(move |sql| with_volumes(sql, &plan, order)).await
+}
+
+/// What the volumes are that the job names. One that is gone is for the porter to miss, in words.
+pub fn with_volumes(sql: &Sql<'_>, plan: &Plan, mut order: RunOrder) -> Result<RunOrder, StoreError> {
+    for name in plan.volumes() {
+        order.volumes.extend(volumes::get(sql, name)?.map(|it| (it.name, it.volume)));
+    }
+    Ok(order)
 }
 
 /// Everything one supervisor needs, from the plan and the places of the whole gang.
@@ -210,17 +240,22 @@ pub fn order(job: &Job, gang: &[Run], run: &Run) -> Option<RunOrder> {
 
 fn order_in(job: &Job, rendezvous: &Rendezvous<'_>, run: &Run) -> Option<RunOrder> {
     let role = job.plan.role(&run.run.task.role)?;
-    let mut peers = rendezvous.of(&run.run.task)?;
-    let command = with_secrets(job, &role.command, &mut peers);
+    let peers = rendezvous.of(&run.run.task)?;
     Some(RunOrder {
         run: run.run.clone(),
         node: run.node.clone(),
-        command,
+        command: role.command.clone(),
         env: peers.env,
         paths: peers.paths,
         files: peers.files,
-        code: job.plan.code.clone(),
-        input: job.plan.input.clone(),
+        code: code_of(job),
+        secrets: job.plan.secrets_of(role),
+        requirements: job.plan.requirements.clone(),
+        setup: job.plan.setup.clone(),
+        freight: layout::of_task(&job.plan, job.version, &run.run.task),
+        not_ours: layout::not_ours(&job.plan, &run.run.task),
+        metrics: job.plan.metrics.clone(),
+        volumes: BTreeMap::new(),
         environment: job.plan.framework.as_ref().map(|it| it.environment(!run.devices.is_empty())),
         limits: Limits {
             cpus_milli: run.amount.cpus_milli,
@@ -236,28 +271,23 @@ fn order_in(job: &Job, rendezvous: &Rendezvous<'_>, run: &Run) -> Option<RunOrde
     })
 }
 
-/// The command with its secrets put in. A line for a shell that has some goes into a file of the run, which only the
-/// task sees: the arguments of a process are for everyone on the machine to read.
-fn with_secrets(job: &Job, command: &[String], peers: &mut Peers) -> Vec<String> {
-    const SCRIPT: &str = "script";
-    const SCRIPT_VARIABLE: &str = "TRAINMASTER_SCRIPT";
-    let fill = |word: &String| template::with_secrets(word, |name| job.plan.secrets.get(name).cloned());
-    let is_secret = |word: &String| template::tags(word).iter().any(|tag| matches!(tag, template::Tag::Secret(_)));
-    match command {
-        [shell, flag, line] if flag == "-c" && is_secret(line) => {
-            peers.files.insert(SCRIPT.into(), fill(line));
-            peers.paths.insert(SCRIPT_VARIABLE.into(), format!("{}/{SCRIPT}", model::rendezvous::DIRECTORY));
-            vec![fill(shell), flag.clone(), format!(". \"${SCRIPT_VARIABLE}\"")]
-        }
-        words => words.iter().map(fill).collect(),
-    }
+/// A branch may have moved since the first of its tasks got its code. The others get the same.
+fn code_of(job: &Job) -> Option<CodePlan> {
+    let pinned = |(plan, commit): (&GitPlan, &String)| GitPlan { reference: Some(commit.clone()), ..plan.clone() };
+    let from_git = if let Some(CodePlan::Git(plan)) = &job.plan.code { Some(plan) } else { None };
+    from_git.zip(job.commit.as_ref()).map(|it| CodePlan::Git(pinned(it))).or_else(|| job.plan.code.clone())
 }
 
-/// What one task is told of its peers; words stand for what has no place yet. Secrets are masked.
+/// What one task is told of its peers; words stand for what has no place yet. Secrets stand there by name.
 pub fn environment(job: &Job, gang: &[Run], task: &TaskName) -> Option<Peers> {
     let places = places(gang);
-    let attempt = gang.iter().find(|run| run.run.task == *task).map_or(job.attempt, |run| run.run.attempt);
-    Some(Rendezvous::imagined(gang_of(job, attempt, &places)).of(task)?.without(job.plan.secrets.values()))
+    let own = gang.iter().find(|run| run.run.task == *task);
+    let gang = gang_of(job, own.map_or(job.attempt, |run| run.run.attempt), &places);
+    // Who has a place and is no gang was told of those who had one too, and of nobody else.
+    let is_told = own.is_some() && !job.plan.gang;
+    let mut peers = if is_told { Rendezvous::new(gang) } else { Rendezvous::imagined(gang) }.of(task)?;
+    peers.paths.extend(job.plan.freight.paths.clone());
+    Some(peers.shown())
 }
 
 fn gang_of<'a>(job: &'a Job, attempt: u32, places: &'a [Place]) -> Gang<'a> {

@@ -6,17 +6,18 @@
 use model::{
     ids::RunKey,
     job::{JobEvent, JobState, next},
-    judge::{Case, Glance, Judgement, glance, judge},
+    judge::{Case, Glance, Judgement, glance, holds_up, judge, stopped_by},
     order::Report,
     standing::RunFacts,
     task::{Cause, Ending, Kept},
+    words::Words,
 };
 
-use super::{Control, now_ms, readable};
+use super::{Control, now_ms, readable, syncing, timeline};
 use crate::store::{
-    Sql, StoreError, Written,
+    Sql, StoreError, Written, commits,
     jobs::{self, Change, Job},
-    runs::{self, Run},
+    runs::{self, Run, sync},
 };
 
 /// Judges every job that is placed and not over.
@@ -30,14 +31,28 @@ pub async fn turn(control: &Control) -> anyhow::Result<()> {
 }
 
 /// Writes down what a supervisor says, and what follows for its job. Answers where the job went, if it moved.
+///
+/// An ending comes with its diagnosis: the catalogue was asked before, as that takes time.
 pub fn take_report(sql: &Sql<'_>, run: &RunKey, report: &Report) -> Result<(Written, Option<JobState>), StoreError> {
     let job = readable(sql, run.job)?.filter(|job| !job.state.is_over() && job.state != JobState::Queued);
     let written = match report {
-        Report::Preparing { what } => jobs::set_starting_reason(sql, run, what)?,
+        Report::Preparing { what, zh } => jobs::set_starting_reason(sql, run, &Words::new(what, zh))?,
+        Report::Code { commit } => return Ok((commits::found(sql, run, commit)?, None)),
         Report::Ready { at_ms } => return Ok((runs::ready(sql, run, *at_ms)?, None)),
-        Report::Started { at_ms, pid, missing } => runs::started(sql, run, *at_ms, *pid, missing)?,
+        Report::Started { at_ms, pid, missing, steps, spoke_at_ms } => {
+            timeline::prepared(sql, job.as_ref(), run, steps)?;
+            let written = runs::started(sql, run, *at_ms, *pid, missing)?;
+            timeline::spoke(sql, job.as_ref(), run, spoke_at_ms.zip(Some(*at_ms)))?;
+            written
+        }
+        Report::Spoke { at_ms } => {
+            timeline::spoke(sql, job.as_ref(), run, Some((*at_ms, *at_ms)))?;
+            return Ok((Written::Yes, None));
+        }
         Report::Kept { kept } => keep(sql, run, kept, job.as_ref())?,
         Report::Ended { ending } => end(sql, run, ending, job.as_ref())?,
+        Report::Syncing { why } => sync::syncing(sql, run, why)?,
+        Report::Synced { synced } => syncing::saved(sql, run, synced)?,
     };
     let moved = job.map(|job| settle(sql, &job)).transpose()?.flatten();
     Ok((written, moved))
@@ -47,7 +62,7 @@ pub fn take_report(sql: &Sql<'_>, run: &RunKey, report: &Report) -> Result<(Writ
 fn keep(sql: &Sql<'_>, run: &RunKey, kept: &Kept, job: Option<&Job>) -> Result<Written, StoreError> {
     let written = runs::kept(sql, run, kept, now_ms())?;
     if let Some(job) = job.filter(|_| written == Written::Yes) {
-        let _stale_is_fine = jobs::remark(sql, (job.id, job.state, job.attempt), &format!("{} {kept}", run.task))?;
+        let _stale_is_fine = jobs::remark(sql, (job.id, job.state, job.attempt), &kept.words().of(&run.task))?;
     }
     Ok(written)
 }
@@ -56,36 +71,51 @@ fn keep(sql: &Sql<'_>, run: &RunKey, kept: &Kept, job: Option<&Job>) -> Result<W
 fn end(sql: &Sql<'_>, run: &RunKey, ending: &Ending, job: Option<&Job>) -> Result<Written, StoreError> {
     let known = match ending.cause {
         Cause::Unknown { .. } => runs::get(sql, run)?.and_then(|run| run.kept).map(|kept| kept.ending),
-        Cause::Exited { .. } | Cause::Signaled { .. } | Cause::OutOfMemory { .. } | Cause::Stopped { .. } | Cause::CannotStart { .. } => {
-            None
-        }
+        Cause::Exited { .. }
+        | Cause::Signaled { .. }
+        | Cause::OutOfMemory { .. }
+        | Cause::Stopped { .. }
+        | Cause::CannotStart { .. }
+        | Cause::SetupFailed { .. } => None,
     };
     let ending = known.as_ref().unwrap_or(ending);
+    timeline::lived(sql, job, run, ending)?;
     runs::ended(sql, run, ending, &why_stopped(job, &ending.cause), now_ms())
 }
 
 /// A supervisor that was told to stop does not know why; its job does.
-fn why_stopped(job: Option<&Job>, cause: &Cause) -> String {
+fn why_stopped(job: Option<&Job>, cause: &Cause) -> Words {
     match (cause, job.map(|job| job.state)) {
-        (Cause::Stopped { .. }, Some(JobState::Finishing)) => "because the job was decided".into(),
+        (Cause::Stopped { .. }, Some(JobState::Finishing)) => Words::new("because the job was decided", "因为作业的结果已定"),
         (Cause::Stopped { .. }, Some(JobState::Stopping)) => {
-            format!("because the job was stopped by {}", job.and_then(|job| job.stop_by.as_deref()).unwrap_or("someone"))
+            let by = stopped_by(job.and_then(|job| job.stop_by.as_deref()));
+            Words::new(format!("because the job was {}", by.en), format!("因为作业{}", by.zh))
         }
-        (Cause::Stopped { .. }, _) => "though nobody asked us".into(),
+        (Cause::Stopped { .. }, _) => Words::new("though nobody asked us", "但没有人要求停止"),
         (
-            Cause::Exited { .. } | Cause::Signaled { .. } | Cause::OutOfMemory { .. } | Cause::CannotStart { .. } | Cause::Unknown { .. },
+            Cause::Exited { .. }
+            | Cause::Signaled { .. }
+            | Cause::OutOfMemory { .. }
+            | Cause::CannotStart { .. }
+            | Cause::SetupFailed { .. }
+            | Cause::Unknown { .. },
             _,
-        ) => String::new(),
+        ) => Words::default(),
     }
 }
 
-fn settle(sql: &Sql<'_>, job: &Job) -> Result<Option<JobState>, StoreError> {
+pub fn settle(sql: &Sql<'_>, job: &Job) -> Result<Option<JobState>, StoreError> {
     let tally = if job.plan.gang { None } else { runs::tally(sql, job.id, job.attempt)? };
     match tally.map_or(Glance::LookCloser, |tally| glance(&job.plan, job.state, &tally)) {
         Glance::Nothing => Ok(None),
         Glance::AllUp => {
             let Ok(to) = next(job.state, JobEvent::AllUp) else { return Ok(None) };
-            let written = advance(sql, job, to, Judgement { event: JobEvent::AllUp, reason: String::new(), used: job.used })?;
+            let written = advance(
+                sql,
+                job,
+                to,
+                Judgement { event: JobEvent::AllUp, reason: Words::default(), used: job.used, rule: Words::default() },
+            )?;
             Ok((written == Written::Yes).then_some(to))
         }
         Glance::LookCloser => settle_by_every_run(sql, job),
@@ -94,7 +124,12 @@ fn settle(sql: &Sql<'_>, job: &Job) -> Result<Option<JobState>, StoreError> {
 
 fn settle_by_every_run(sql: &Sql<'_>, job: &Job) -> Result<Option<JobState>, StoreError> {
     let Some(attempt) = attempt_of(sql, job)? else { return Ok(None) };
-    let Some(judgement) = judged(job, &attempt) else { return Ok(None) };
+    let facts: Vec<RunFacts> = attempt.iter().map(Run::facts).collect();
+    let (state, plan, attempt, used, stop_by) = (job.state, &job.plan, job.attempt, job.used, job.stop_by.as_deref());
+    let case = Case { state, plan, attempt, used, stop_by, runs: &facts };
+    let Some(judgement) = judge(&case) else {
+        return remark(sql, job, holds_up(&case)).map(|()| None);
+    };
     let Ok(to) = next(job.state, judgement.event) else { return Ok(None) };
     let written = advance(sql, job, to, judgement)?;
     Ok((written == Written::Yes).then_some(to))
@@ -109,10 +144,12 @@ fn attempt_of(sql: &Sql<'_>, job: &Job) -> Result<Option<Vec<Run>>, StoreError> 
     runs::whole(sql, job.id, job.attempt)
 }
 
-fn judged(job: &Job, attempt: &[Run]) -> Option<Judgement> {
-    let facts: Vec<RunFacts> = attempt.iter().map(Run::facts).collect();
-    let (state, plan, attempt, used, stop_by) = (job.state, &job.plan, job.attempt, job.used, job.stop_by.as_deref());
-    judge(&Case { state, plan, attempt, used, stop_by, runs: &facts })
+/// Says what keeps a job from being over. Writes nothing, and so wakes nobody, if that is already what it says.
+fn remark(sql: &Sql<'_>, job: &Job, why: Option<Words>) -> Result<(), StoreError> {
+    if let Some(why) = why.filter(|why| *why != job.reason) {
+        let _stale_is_fine = jobs::remark(sql, (job.id, job.state, job.attempt), &why)?;
+    }
+    Ok(())
 }
 
 fn advance(sql: &Sql<'_>, job: &Job, to: JobState, judgement: Judgement) -> Result<Written, StoreError> {

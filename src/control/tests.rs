@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    future::ready,
+    future::{pending, ready},
     sync::{Arc, Mutex},
 };
 
@@ -12,10 +12,12 @@ use model::{
     order::Report,
     plan::PortPlan,
     reconcile::{Phase, Seen},
+    schedule::Assignment,
     task::Cause,
+    words::Words,
 };
 
-use super::{Board, Control, Nudge, deadlines::Deadlines, placing, running, settling};
+use super::{Board, Control, Endings, Nudge, deadlines::Deadlines, placing, refill, running, settling, sweeping::Leftovers};
 use crate::{
     engine::{Answer, Engine, EngineError, Node, Start},
     run_token::RunSecret,
@@ -27,14 +29,16 @@ struct Puppet {
     seen: Mutex<Vec<Seen>>,
     /// What it says when it is asked to stop something; nothing: done.
     cannot_stop: Mutex<Option<String>>,
+    /// What it was asked to erase, and is still at.
+    erasing: Mutex<Vec<RunKey>>,
 }
 
 impl Engine for Puppet {
     fn nodes(&self) -> Answer<'_, Vec<Node>> {
         Box::pin(ready(Ok(Vec::new())))
     }
-    fn free_ports<'a>(&'a self, _: &'a NodeName, _: PortPlan, _: &'a [u16]) -> Answer<'a, Vec<u16>> {
-        Box::pin(ready(Err(EngineError::Away("only 2 of 5 ports are free".into()))))
+    fn free_ports<'a>(&'a self, _: &'a NodeName, _: PortPlan, _: &'a [u16]) -> Answer<'a, Vec<u16>, Words> {
+        Box::pin(ready(Err(Words::from("only 2 of 5 ports are free"))))
     }
     fn start<'a>(&'a self, _: Start<'a>) -> Answer<'a, ()> {
         Box::pin(ready(Ok(())))
@@ -46,11 +50,15 @@ impl Engine for Puppet {
     fn list(&self) -> Answer<'_, Vec<Seen>> {
         Box::pin(ready(Ok(self.seen.lock().unwrap().clone())))
     }
+    fn sync<'a>(&'a self, _: Start<'a>, _: bool) -> Answer<'a, Option<model::sync::Synced>> {
+        Box::pin(ready(Ok(None)))
+    }
     fn remove<'a>(&'a self, _: &'a RunKey) -> Answer<'a, ()> {
         Box::pin(ready(Ok(())))
     }
-    fn erase<'a>(&'a self, _: &'a RunKey) -> Answer<'a, ()> {
-        Box::pin(ready(Ok(())))
+    fn erase<'a>(&'a self, run: &'a RunKey) -> Answer<'a, ()> {
+        self.erasing.lock().unwrap().push(run.clone());
+        Box::pin(pending())
     }
 }
 
@@ -61,8 +69,11 @@ fn control(place: &Place) -> (Control, Arc<Puppet>) {
     let (name, address, reason) = ("here".parse().unwrap(), "127.0.0.1".into(), String::new());
     board.set(vec![Node { name, address, capacity, devices: BTreeMap::new(), open: true, reason }]);
     let run_key = RunSecret::of(place.directory.path()).unwrap();
-    let (nudge, server_url) = (Nudge::default(), "http://127.0.0.1:9".to_owned());
-    (Control { store: place.open(), engine: engine.clone(), nudge, board, server_url, run_key }, engine)
+    let uploads = crate::code::upload::Room::of(place.directory.path());
+    let (nudge, server_url, sync_patience_ms) = (Nudge::default(), "http://127.0.0.1:9".to_owned(), 1_000);
+    let (data, keeping, endings) = (place.directory.path().to_owned(), crate::config::Keeping::default(), Endings::default());
+    let (store, told) = (place.open(), engine.clone());
+    (Control { store, engine: told, nudge, board, server_url, run_key, sync_patience_ms, uploads, data, keeping, endings }, engine)
 }
 
 /// A job of one worker, moved along these states, with its run.
@@ -125,7 +136,31 @@ async fn a_job_whose_ports_cannot_be_had_says_so_and_holds_nobody_up() {
     placing::turn(&control, placing::Look::Far).await.unwrap();
     assert_eq!(job(&control, 2).await.state, JobState::Starting);
     let greedy = job(&control, 1).await;
-    assert_eq!((greedy.state, greedy.reason.as_str()), (JobState::Queued, "waits for ports on here: only 2 of 5 ports are free"));
+    assert_eq!((greedy.state, greedy.reason.en.as_str()), (JobState::Queued, "waits for ports on here: only 2 of 5 ports are free"));
+}
+
+#[tokio::test]
+async fn what_deleted_jobs_left_behind_is_erased_beside_the_turns_and_by_one_alone() {
+    let place = Place::new();
+    let (control, engine) = control(&place);
+    let run = job_in(&control.store, &[JobState::Starting, JobState::Stopping, JobState::Stopped]).await;
+    let _ = control.store.write(|sql| jobs::delete(sql, job_id(1))).await.unwrap();
+    let mut leftovers = Leftovers::default();
+    leftovers.turn(&control);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    while engine.erasing.lock().unwrap().is_empty() && std::time::Instant::now() < deadline {
+        tokio::task::yield_now().await;
+    }
+    leftovers.turn(&control);
+    assert_eq!(*engine.erasing.lock().unwrap(), [run], "somebody is still at it");
+}
+
+#[tokio::test]
+async fn a_bell_rings_for_one_gang_and_no_other() {
+    let nudge = Nudge::default();
+    let (mut ours, theirs) = (nudge.gang_bell(job_id(1)), nudge.gang_bell(job_id(2)));
+    nudge.gang(job_id(1));
+    assert_eq!((ours.changed().await.is_ok(), theirs.has_changed().unwrap()), (true, false));
 }
 
 #[tokio::test]
@@ -137,6 +172,55 @@ async fn a_job_whose_outcome_is_decided_is_not_turned_into_a_stopped_one_by_its_
     Deadlines::default().turn(&control).await.unwrap();
     settling::turn(&control).await.unwrap();
     assert_eq!(job(&control, 1).await.state, JobState::Finishing);
+}
+
+#[tokio::test]
+async fn the_longest_duration_counts_in_the_pause_between_two_attempts_too() {
+    let place = Place::new();
+    let (control, _engine) = control(&place);
+    job_in(&control.store, &[JobState::Starting, JobState::Running, JobState::Queued]).await;
+    let _ = control.store.write(|sql| jobs::set_max_duration(sql, job_id(1), Some(1))).await.unwrap();
+    Deadlines::default().turn(&control).await.unwrap();
+    let stopped = job(&control, 1).await;
+    assert_eq!((stopped.state, stopped.reason.en.as_str()), (JobState::Stopped, "stopped by its maximum duration of 1ms"));
+}
+
+#[tokio::test]
+async fn a_clock_that_was_set_while_no_server_ran_ends_nothing() {
+    let place = Place::new();
+    let (control, _engine) = control(&place);
+    job_in(&control.store, &[JobState::Starting, JobState::Running]).await;
+    let _ = control.store.write(|sql| jobs::set_max_duration(sql, job_id(1), Some(3_600_000))).await.unwrap();
+    let set_clock = |hours: u64| place.change_by_hand(&format!("UPDATE job SET started_at_ms = {}", super::now_ms() - hours * 3_600_000));
+    set_clock(0);
+    Deadlines::default().turn(&control).await.unwrap();
+    set_clock(24);
+    Deadlines::default().turn(&control).await.unwrap();
+    assert_eq!(job(&control, 1).await.state, JobState::Running, "by a clock that nobody sets it has just begun");
+    place.change_by_hand("UPDATE job_clock SET boot_id = 'before'");
+    Deadlines::default().turn(&control).await.unwrap();
+    assert_eq!(job(&control, 1).await.state, JobState::Stopping, "after a reboot only the wall clock knows");
+}
+
+#[tokio::test]
+async fn of_a_job_that_is_no_gang_a_task_that_is_over_still_has_what_it_was_told() {
+    let place = Place::new();
+    let (control, _engine) = control(&place);
+    let mut new = new_job(1, "digits");
+    (new.plan.gang, new.plan.roles) = (false, vec![role("worker", 3)]);
+    control.store.write(move |sql| jobs::submit(sql, &new)).await.unwrap();
+    placing::turn(&control, placing::Look::Far).await.unwrap();
+    for task in ["worker-0", "worker-1", "worker-2"] {
+        let (run, report) = (run_key(1, task, 1), Report::Ended { ending: ending(Cause::Exited { code: 0 }) });
+        let _ = control.store.write(move |sql| settling::take_report(sql, &run, &report)).await.unwrap();
+    }
+    let job = job(&control, 1).await;
+    assert_eq!(job.state, JobState::Succeeded);
+    let (task, asked) = ("worker-1".parse().unwrap(), job.clone());
+    let placed = control.store.read(move |sql| super::placed(sql, &asked, &"worker-1".parse().unwrap())).await.unwrap();
+    assert_eq!(placed.iter().map(|run| run.run.task.to_string()).collect::<Vec<_>>(), ["worker-1"]);
+    let told = super::environment(&job, &placed, &task).unwrap().env;
+    assert!(told.values().all(|value| !value.contains('<')), "{told:?}");
 }
 
 #[tokio::test]
@@ -154,7 +238,7 @@ async fn of_a_job_that_is_no_gang_nothing_is_concluded_and_nothing_placed_while_
     turn().await;
     let said = job(&control, 1).await;
     assert_eq!(said.state, JobState::Starting);
-    assert!(said.reason.starts_with("2 of 3 tasks run; the next needs 1 × (3 CPU, 64MiB) for worker"), "{}", said.reason);
+    assert!(said.reason.en.starts_with("2 of 3 tasks run; the next needs 1 × (3 CPU, 64MiB) for worker"), "{}", said.reason);
     for task in ["worker-0", "worker-1"] {
         let (run, report) = (run_key(1, task, 1), Report::Ended { ending: ending(Cause::Exited { code: 0 }) });
         let (written, _) = control.store.write(move |sql| settling::take_report(sql, &run, &report)).await.unwrap();
@@ -167,4 +251,68 @@ async fn of_a_job_that_is_no_gang_nothing_is_concluded_and_nothing_placed_while_
     place.change_by_hand("UPDATE run SET state = 'succeeded' WHERE task_index = 0");
     turn().await;
     assert_eq!((job(&control, 1).await.state, count().await), (JobState::Running, 3));
+}
+
+/// Jobs that each want the whole node, the first of them placed.
+async fn one_runs_and_others_wait(control: &Control, jobs: u64) -> RunKey {
+    for number in 1..=jobs {
+        let mut new = new_job(number, "digits");
+        new.plan.roles = vec![role("worker", 1)];
+        new.plan.roles[0].resources = resources(8, 64);
+        control.store.write(move |sql| jobs::submit(sql, &new)).await.unwrap();
+    }
+    placing::turn(control, placing::Look::Near).await.unwrap();
+    run_key(1, "worker-0", 1)
+}
+
+async fn end_and_refill(control: &Control, run: RunKey) -> refill::Refilled {
+    let (board, nudge) = (control.board.clone(), control.nudge.clone());
+    let report = Report::Ended { ending: ending(Cause::Exited { code: 0 }) };
+    let end = move |sql: &crate::store::Sql<'_>| {
+        let _landed = settling::take_report(sql, &run, &report)?;
+        Ok(refill::refill(sql, &board, &nudge))
+    };
+    control.store.write(end).await.unwrap()
+}
+
+#[tokio::test]
+async fn whoever_ends_makes_room_for_the_next_in_the_same_transaction() {
+    let place = Place::new();
+    let (control, _engine) = control(&place);
+    let first = one_runs_and_others_wait(&control, 3).await;
+    assert!(control.nudge.room().is_full(), "nobody has to look for room for a job that comes now");
+    let before = *control.store.changes().borrow();
+    let refilled = end_and_refill(&control, first).await;
+    assert_eq!(*control.store.changes().borrow() - before, 1, "one commit");
+    let placed: Vec<RunKey> = refilled.placed.iter().flat_map(|it| it.new.iter().cloned()).collect();
+    assert_eq!((placed, refilled.is_more), (vec![run_key(2, "worker-0", 1)], false));
+    let mut states = Vec::new();
+    for number in 1..=3 {
+        states.push(job(&control, number).await.state);
+    }
+    assert_eq!(states, [JobState::Succeeded, JobState::Starting, JobState::Queued]);
+    let gang = control.store.read(|sql| runs::of_attempt(sql, job_id(2), 1)).await.unwrap();
+    assert_eq!(refilled.placed[0].gang, gang, "they are told of each other what the database would tell");
+}
+
+#[tokio::test]
+async fn room_that_nobody_wants_is_open_to_whoever_comes() {
+    let place = Place::new();
+    let (control, _engine) = control(&place);
+    let only = one_runs_and_others_wait(&control, 1).await;
+    let refilled = end_and_refill(&control, only).await;
+    assert!(refilled.placed.is_empty() && !control.nudge.room().is_full());
+}
+
+#[tokio::test]
+async fn a_decision_from_before_somebody_else_placed_does_not_land() {
+    let place = Place::new();
+    let (control, _engine) = control(&place);
+    let first = one_runs_and_others_wait(&control, 3).await;
+    let mut taken = placing::Taken::new(&[], control.nudge.room().placings());
+    end_and_refill(&control, first).await;
+    let (role, node, amount) = ("worker".parse().unwrap(), "here".parse().unwrap(), resources(8, 64));
+    let assignments = vec![Assignment { role, index: 0, node, amount }];
+    assert_eq!(placing::start(&control, job_id(3), assignments, &mut taken).await.unwrap(), None);
+    assert_eq!(job(&control, 3).await.state, JobState::Queued, "its place was given to the second");
 }

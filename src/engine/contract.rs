@@ -8,7 +8,9 @@ use std::{
 };
 
 use model::{
+    channels::{Layout, OutputPlan},
     ids::{JobId, NodeName, RunKey},
+    location::Location,
     logs::Stream,
     order::{Limits, RunOrder},
     reconcile::Phase,
@@ -52,7 +54,13 @@ impl Ground {
             paths: BTreeMap::new(),
             files: BTreeMap::new(),
             code: None,
-            input: None,
+            secrets: BTreeMap::new(),
+            requirements: Default::default(),
+            setup: None,
+            freight: Default::default(),
+            not_ours: Vec::new(),
+            metrics: Default::default(),
+            volumes: Default::default(),
             environment: None,
             limits: Limits { cpus_milli: 1000, memory_bytes: 128 << 20, shared_memory_bytes: 16 << 20, processes_max: 200 },
             stop_grace_ms: GRACE_MS,
@@ -302,6 +310,30 @@ pub async fn erasing_takes_everything_whatever_the_task_has_made_of_it(ground: &
     same((ground.output)(&run), Vec::new())
 }
 
+pub async fn the_output_of_a_run_comes_out_whoever_is_there_to_carry_it(ground: &Ground) -> Kept {
+    let mut order = ground.order("echo precious > \"$TRAINMASTER_OUTPUT/model\"; echo written; sleep 1000");
+    let place = std::env::temp_dir().join(format!("trainmaster-contract-{}-{}", order.run.job, order.run.attempt));
+    let to = Location::Host(place.to_string_lossy().into_owned());
+    order.freight.outputs = vec![OutputPlan { name: None, to, layout: Layout::Chief }];
+    ground.start(&order).await?;
+    ground.until_said(&order.run, "written").await?;
+    (ground.kill_supervisor)(&order.run);
+    ground
+        .until("its output to be saved", async || {
+            let start = Start { order: &order, token: "none", server_url: "http://127.0.0.1:9" };
+            match ground.engine.sync(start, false).await {
+                Ok(synced) => Ok(synced),
+                Err(EngineError::Away(_)) => Ok(None),
+                Err(EngineError::Never(why)) => Err(why),
+            }
+        })
+        .await?;
+    let saved = std::fs::read_to_string(place.join("model")).map_err(|error| error.to_string());
+    let _scratch = std::fs::remove_dir_all(&place);
+    same(saved?, "precious\n".to_owned())?;
+    ground.nothing_is_left(&order.run)
+}
+
 /// One test for every promise, on the ground that `$ground` prepares.
 #[macro_export]
 macro_rules! engine_contract {
@@ -323,6 +355,7 @@ macro_rules! engine_contract {
             nothing_is_left_of_a_run_that_is_over
             a_run_that_lives_is_neither_removed_nor_erased
             erasing_takes_everything_whatever_the_task_has_made_of_it
+            the_output_of_a_run_comes_out_whoever_is_there_to_carry_it
         }
     };
     ($ground:path: $($promise:ident)*) => {$(

@@ -9,13 +9,13 @@ use std::{
 };
 
 use anyhow::Context;
-use model::{ids::NodeName, ids::RunKey, plan::PortPlan, reconcile::Seen};
+use model::{ids::NodeName, ids::RunKey, plan::PortPlan, reconcile::Seen, sync::Synced, words::Words};
 use nix::sys::resource::{Resource, getrlimit};
 
 use super::{Answer, Engine, EngineError, Node, Start};
 use crate::{
-    config::ServerConfig,
-    rundir::{live_dir, private_dir, runs_dir},
+    config::{Keeping, ServerConfig, Staging},
+    rundir::{live_dir, private_dir, reading_dir, runs_dir},
     supervisor::Nursery,
 };
 
@@ -28,6 +28,7 @@ mod python;
 mod room;
 mod start;
 mod stop;
+mod sync;
 
 pub use doctor::{Check, doctor};
 
@@ -40,7 +41,7 @@ pub struct Local {
     pub exe: PathBuf,
     pub nodes: Vec<Node>,
     pub ports: RangeInclusive<u16>,
-    /// What supervisors find in their environment about Python packages.
+    /// What supervisors find in their environment about Python packages, inputs and logs.
     pub python: BTreeMap<String, String>,
 }
 
@@ -50,12 +51,14 @@ impl Local {
     pub fn from_config(config: &ServerConfig) -> anyhow::Result<Self> {
         let exe = std::env::current_exe().context("finding our own program")?;
         let nodes = inventory::nodes(&config.nodes, &config.devices)?;
-        for dir in [runs_dir(&config.data), live_dir(&config.data)] {
+        for dir in [runs_dir(&config.data), live_dir(&config.data), reading_dir(&config.data)] {
             private_dir(&dir).with_context(|| format!("making {}", dir.display()))?;
         }
         let data = std::fs::canonicalize(&config.data).with_context(|| format!("finding {}", config.data.display()))?;
         let texts = std::env::vars_os().filter_map(|(name, value)| name.into_string().ok().zip(value.into_string().ok()));
-        let python = python::variables(&config.python, texts);
+        let mut python = python::variables(&config.python, texts);
+        python.insert(Staging::VARIABLE.into(), config.staging()?.text());
+        python.insert(Keeping::VARIABLE.into(), config.logs.keeping()?.text());
         Ok(Self { data, exe, nodes, ports: Self::PORTS_DEFAULT, python })
     }
 }
@@ -70,6 +73,8 @@ struct House {
     config: Local,
     /// Nodes that are taken down, to try what happens then.
     down: Mutex<BTreeSet<NodeName>>,
+    /// Held while a run is started: two who start the same must not write its letter at once.
+    starting: Mutex<()>,
     /// Where supervisors come from, while there is something to do.
     nursery: Mutex<Option<Nursery>>,
     /// Nurseries that have closed and are not yet reaped.
@@ -82,11 +87,11 @@ struct House {
 
 impl LocalEngine {
     pub fn new(config: Local) -> Self {
-        let (down, nursery, retired) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let (down, starting, nursery, retired) = (Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default());
         let open_files = getrlimit(Resource::RLIMIT_NOFILE).ok();
         // Two servers on one machine would else give out the same ports until one of them listens there.
         let next_port = AtomicUsize::new(std::process::id() as usize * 101);
-        let house = House { config, down, nursery, retired, next_port, open_files };
+        let house = House { config, down, starting, nursery, retired, next_port, open_files };
         Self { house: Arc::new(house) }
     }
 
@@ -151,7 +156,7 @@ impl Engine for LocalEngine {
         Box::pin(std::future::ready(Ok(self.house.nodes())))
     }
 
-    fn free_ports<'a>(&'a self, node: &'a NodeName, wanted: PortPlan, taken: &'a [u16]) -> Answer<'a, Vec<u16>> {
+    fn free_ports<'a>(&'a self, node: &'a NodeName, wanted: PortPlan, taken: &'a [u16]) -> Answer<'a, Vec<u16>, Words> {
         Box::pin(std::future::ready(self.house.free_ports(node, wanted, taken)))
     }
 
@@ -168,6 +173,11 @@ impl Engine for LocalEngine {
     fn list(&self) -> Answer<'_, Vec<Seen>> {
         let house = self.house.clone();
         aside(move || house.list())
+    }
+
+    fn sync<'a>(&'a self, start: Start<'a>, now: bool) -> Answer<'a, Option<Synced>> {
+        let (house, letter) = (self.house.clone(), start::letter(&start));
+        aside(move || house.sync(&letter, now))
     }
 
     fn remove<'a>(&'a self, run: &'a RunKey) -> Answer<'a, ()> {

@@ -2,13 +2,15 @@
 
 use std::{collections::BTreeMap, future::Future, pin::Pin};
 
-use model::{ids::NodeName, ids::RunKey, order::RunOrder, plan::PortPlan, reconcile::Seen, resources::Resources};
+use model::{
+    ids::NodeName, ids::RunKey, order::RunOrder, plan::PortPlan, reconcile::Seen, resources::Resources, sync::Synced, words::Words,
+};
 
 pub mod contract;
 pub mod local;
 
 /// A future in a box, so that engines can be swapped at run time.
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, EngineError>> + Send + 'a>>;
+pub type Answer<'a, T, Not = EngineError> = Pin<Box<dyn Future<Output = Result<T, Not>> + Send + 'a>>;
 
 /// Somewhere tasks can run: this machine, a Docker host, a Kubernetes cluster.
 ///
@@ -22,13 +24,16 @@ pub trait Engine: Send + Sync {
     /// What this engine owns, whether or not it is in use.
     fn nodes(&self) -> Answer<'_, Vec<Node>>;
     /// Ports on a node that nobody listens on and that are not in `taken`.
-    fn free_ports<'a>(&'a self, node: &'a NodeName, wanted: PortPlan, taken: &'a [u16]) -> Answer<'a, Vec<u16>>;
+    fn free_ports<'a>(&'a self, node: &'a NodeName, wanted: PortPlan, taken: &'a [u16]) -> Answer<'a, Vec<u16>, Words>;
     /// Starts one run. `Ok` means accepted, not running.
     fn start<'a>(&'a self, start: Start<'a>) -> Answer<'a, ()>;
     /// Asks politely, then after the order's grace does not ask. A run that is gone is a success.
     fn stop<'a>(&'a self, run: &'a RunKey) -> Answer<'a, ()>;
     /// Every run that is ours, including ones the database has forgotten.
     fn list(&self) -> Answer<'_, Vec<Seen>>;
+    /// Sees to it that the output of a run that is over comes out: answers what is written down about that, sends somebody if
+    /// nobody is at it, and lets whoever waits there try now if that is wished.
+    fn sync<'a>(&'a self, start: Start<'a>, now: bool) -> Answer<'a, Option<Synced>>;
     /// Forgets a run that is over: `list` no longer shows it. Its logs and outputs stay.
     fn remove<'a>(&'a self, run: &'a RunKey) -> Answer<'a, ()>;
     /// Deletes everything a run has left behind, logs and outputs too.

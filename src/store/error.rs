@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use rusqlite::{ErrorCode, ffi};
 
+use crate::seal::SealError;
+
 /// Why a read or a write was not done. After any of these, nothing of that write is in the database.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
@@ -20,8 +22,16 @@ pub enum StoreError {
     Sql(String),
     #[error("{what} cannot be read and was set aside")]
     Unreadable { what: String },
+    #[error("a secret cannot be sealed or opened: {0}")]
+    Seal(String),
     #[error("the server failed inside a database call; nothing was written")]
     Panicked,
+}
+
+impl From<SealError> for StoreError {
+    fn from(error: SealError) -> Self {
+        StoreError::Seal(error.to_string())
+    }
 }
 
 impl From<rusqlite::Error> for StoreError {

@@ -5,17 +5,26 @@ use model::{
     job::JobState,
     plan::Plan,
     retry::{self, Used},
+    words::Words,
 };
 
-use super::{Row, Sql, StoreError, Value, Written, events, quarantine, quarantine::Kind, runs};
+use super::{
+    Row, Sql, StoreError, Value, Written,
+    quarantine::{self, Kind},
+    runs,
+};
 
+pub mod clock;
+pub mod counts;
 mod list;
 mod queue;
 mod submit;
+mod told;
 
-pub use list::{Filter, list};
+pub use list::{Filter, Order, list};
 pub use queue::{queued, scattered};
 pub use submit::{Key, NewJob, Submission, submit};
+pub use told::set_reason;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
@@ -30,7 +39,7 @@ pub struct Job {
     pub plan: Plan,
     /// The JSON that was submitted.
     pub spec: String,
-    pub reason: String,
+    pub reason: Words,
     pub created_at_ms: u64,
     pub queued_at_ms: u64,
     /// The end of the pause before this attempt, where it has one.
@@ -38,6 +47,8 @@ pub struct Job {
     pub started_at_ms: Option<u64>,
     pub ended_at_ms: Option<u64>,
     pub stop_by: Option<String>,
+    /// What its code from git turned out to be, once a task had it.
+    pub commit: Option<String>,
 }
 
 impl Job {
@@ -52,15 +63,15 @@ impl Job {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     pub to: JobState,
-    pub reason: Option<String>,
+    pub reason: Option<Words>,
     pub at_ms: u64,
     pub used: Option<Used>,
     pub stop_by: Option<String>,
 }
 
 const COLUMNS: &str = "job.id, job.name, job.version, job.owner, job.state, job.attempt, job.used_for_user, job.used_for_platform, \
-                       job.used_in_a_row, job.not_before_ms, job.max_duration_ms, job.reason, job.created_at_ms, job.queued_at_ms, job.started_at_ms, job.ended_at_ms, \
-                       job.stop_by, job_plan.spec, job_plan.plan";
+                       job.used_in_a_row, job.not_before_ms, job.max_duration_ms, job.reason, job.reason_zh, job.created_at_ms, job.queued_at_ms, job.started_at_ms, job.ended_at_ms, \
+                       job.stop_by, job.commit_id, job_plan.spec, job_plan.plan";
 /// A job whose plan is lost is still found, and then set aside.
 const JOBS: &str = "job LEFT JOIN job_plan ON job_plan.job = job.id";
 
@@ -85,6 +96,15 @@ pub fn find(sql: &Sql<'_>, owner: Option<&str>, name: &JobName, version: Option<
     sql.first_sound(Kind::Job, &question, &values, read)
 }
 
+/// The versions of a job that can be read, newest first, and below `before` if that is given.
+pub fn versions(sql: &Sql<'_>, owner: &str, name: &JobName, before: Option<u32>, most: u32) -> Result<Vec<(JobId, u32)>, StoreError> {
+    let values = [owner.into(), name.as_str().into(), before.unwrap_or(u32::MAX).into(), most.into()];
+    let question = format!(
+        "SELECT {COLUMNS} FROM {JOBS} WHERE job.owner = $1 AND job.name = $2 AND job.version < $3 ORDER BY job.version DESC LIMIT $4"
+    );
+    Ok(sql.query_sound(Kind::Job, &question, &values, read)?.into_iter().map(|job| (job.id, job.version)).collect())
+}
+
 pub fn count_queued(sql: &Sql<'_>) -> Result<u64, StoreError> {
     let count = sql.first("SELECT COUNT(*) AS count FROM job WHERE state = 'queued'", &[], |row| row.number("count"))?;
     Ok(count.unwrap_or(0))
@@ -98,6 +118,20 @@ pub fn unfinished(sql: &Sql<'_>) -> Result<Vec<Job>, StoreError> {
     sql.query_sound(Kind::Job, &question, &[], read)
 }
 
+/// Jobs that have begun, those between two attempts too.
+pub fn begun(sql: &Sql<'_>) -> Result<Vec<Job>, StoreError> {
+    let question = format!("SELECT {COLUMNS} FROM {JOBS} WHERE job.state = 'queued' AND job.attempt > 1 ORDER BY job.id");
+    let mut begun = unfinished(sql)?;
+    begun.extend(sql.query_sound(Kind::Job, &question, &[], read)?);
+    Ok(begun)
+}
+
+/// Jobs that are waiting or placed.
+pub fn not_over(sql: &Sql<'_>) -> Result<Vec<Job>, StoreError> {
+    let question = format!("SELECT {COLUMNS} FROM {JOBS} WHERE job.state NOT IN ('succeeded', 'failed', 'stopped') ORDER BY job.id");
+    sql.query_sound(Kind::Job, &question, &[], read)
+}
+
 /// Moves a job, if it is still where the caller last saw it, and notes the event with it.
 ///
 /// The guard is the whole of our concurrency control: two loops may decide the same thing, or one may
@@ -105,7 +139,7 @@ pub fn unfinished(sql: &Sql<'_>) -> Result<Vec<Job>, StoreError> {
 pub fn advance(sql: &Sql<'_>, seen: (JobId, JobState, u32), change: &Change) -> Result<Written, StoreError> {
     let (id, from, attempt) = seen;
     let new_attempt = attempt + u32::from(change.to == JobState::Queued);
-    let no_longer_waits = (from == JobState::Queued).then(String::new);
+    let reason = change.reason.clone().or_else(|| (from == JobState::Queued).then(Words::default));
     let at_if = |holds: bool| Value::from(holds.then_some(change.at_ms));
     let values = [
         id.into(),
@@ -113,7 +147,7 @@ pub fn advance(sql: &Sql<'_>, seen: (JobId, JobState, u32), change: &Change) -> 
         attempt.into(),
         change.to.text().into(),
         new_attempt.into(),
-        change.reason.clone().or(no_longer_waits).into(),
+        reason.as_ref().map(|it| it.en.clone()).into(),
         at_if(change.to == JobState::Queued),
         at_if(change.to == JobState::Starting),
         at_if(change.to.is_over()),
@@ -122,9 +156,11 @@ pub fn advance(sql: &Sql<'_>, seen: (JobId, JobState, u32), change: &Change) -> 
         change.stop_by.clone().into(),
         change.used.map(|used| used.in_a_row).into(),
         change.used.map(|used| change.at_ms + used.pause_ms()).into(),
+        reason.map(|it| it.zh).into(),
     ];
     let changed = sql.execute(
-        "UPDATE job SET state = $4, attempt = $5, reason = COALESCE($6, reason), queued_at_ms = COALESCE($7, queued_at_ms),
+        "UPDATE job SET state = $4, attempt = $5, reason = COALESCE($6, reason), reason_zh = COALESCE($15, reason_zh),
+                queued_at_ms = COALESCE($7, queued_at_ms),
                 started_at_ms = COALESCE(started_at_ms, $8), ended_at_ms = COALESCE($9, ended_at_ms),
                 used_for_user = COALESCE($10, used_for_user), used_for_platform = COALESCE($11, used_for_platform),
                 stop_by = COALESCE($12, stop_by), used_in_a_row = COALESCE($13, used_in_a_row),
@@ -133,39 +169,35 @@ pub fn advance(sql: &Sql<'_>, seen: (JobId, JobState, u32), change: &Change) -> 
         &values,
     )?;
     if changed > 0 {
-        let reason = change.reason.as_deref().unwrap_or_default();
-        events::append(sql, change.at_ms, id, None, Some(new_attempt), change.to.text(), reason)?;
+        told::moved(sql, (id, new_attempt), change)?;
     }
     Ok(Written::from_rows(changed))
 }
 
-/// Says why a job waits, or some of its tasks. Writes nothing, and so wakes nobody, if that is already what it says.
-pub fn set_reason(sql: &Sql<'_>, id: JobId, reason: &str) -> Result<(), StoreError> {
-    sql.execute(
-        "UPDATE job SET reason = $2
-          WHERE id = $1 AND reason <> $2 AND (state = 'queued' OR (gang = 0 AND state IN ('starting', 'running')))",
-        &[id.into(), reason.into()],
-    )?;
-    Ok(())
-}
-
 /// Says something about a job that stays where it is, if it is still where the caller last saw it.
-pub fn remark(sql: &Sql<'_>, seen: (JobId, JobState, u32), reason: &str) -> Result<Written, StoreError> {
+pub fn remark(sql: &Sql<'_>, seen: (JobId, JobState, u32), reason: &Words) -> Result<Written, StoreError> {
     let (id, state, attempt) = seen;
     let changed = sql.execute(
-        "UPDATE job SET reason = $4 WHERE id = $1 AND state = $2 AND attempt = $3",
-        &[id.into(), state.text().into(), attempt.into(), reason.into()],
+        "UPDATE job SET reason = $4, reason_zh = $5 WHERE id = $1 AND state = $2 AND attempt = $3",
+        &[id.into(), state.text().into(), attempt.into(), reason.en.as_str().into(), reason.zh.as_str().into()],
     )?;
     Ok(Written::from_rows(changed))
 }
 
 /// Says what keeps a job from running while one of its runs is being prepared.
-pub fn set_starting_reason(sql: &Sql<'_>, run: &RunKey, reason: &str) -> Result<Written, StoreError> {
+pub fn set_starting_reason(sql: &Sql<'_>, run: &RunKey, reason: &Words) -> Result<Written, StoreError> {
     let changed = sql.execute(
-        "UPDATE job SET reason = $5 WHERE id = $1 AND state IN ('starting', 'running') AND EXISTS
+        "UPDATE job SET reason = $5, reason_zh = $6 WHERE id = $1 AND state IN ('starting', 'running') AND EXISTS
            (SELECT 1 FROM run WHERE run.job = $1 AND run.attempt = $2 AND run.role = $3 AND run.task_index = $4
                                 AND run.job_attempt = job.attempt AND run.state = 'starting')",
-        &[run.job.into(), run.attempt.into(), run.task.role.as_str().into(), run.task.index.into(), reason.into()],
+        &[
+            run.job.into(),
+            run.attempt.into(),
+            run.task.role.as_str().into(),
+            run.task.index.into(),
+            reason.en.as_str().into(),
+            reason.zh.as_str().into(),
+        ],
     )?;
     Ok(Written::from_rows(changed))
 }
@@ -227,13 +259,14 @@ fn read(row: &Row<'_>) -> Result<Job, StoreError> {
         },
         plan,
         spec: row.json_text("spec")?,
-        reason: row.text("reason")?,
+        reason: Words::new(row.text("reason")?, row.text("reason_zh")?),
         created_at_ms: row.number("created_at_ms")?,
         queued_at_ms: row.number("queued_at_ms")?,
         not_before_ms: row.maybe_number("not_before_ms")?,
         started_at_ms: row.maybe_number("started_at_ms")?,
         ended_at_ms: row.maybe_number("ended_at_ms")?,
         stop_by: row.maybe_text("stop_by")?,
+        commit: row.maybe_text("commit_id")?,
     })
 }
 
@@ -273,13 +306,14 @@ mod tests {
             used: Used::default(),
             plan: plan("digits"),
             spec: "{}".into(),
-            reason: String::new(),
+            reason: Words::default(),
             created_at_ms: 1,
             queued_at_ms: 1,
             not_before_ms: None,
             started_at_ms: None,
             ended_at_ms: None,
             stop_by: None,
+            commit: None,
         };
         assert_eq!(job(&store, 1).await, expected);
         assert_eq!(store.read(|sql| get(sql, job_id(2))).await, Ok(None));
@@ -340,7 +374,7 @@ mod tests {
         insta::assert_snapshot!(lines, @r#"
         1 #1 submitted ""
         10 #1 starting "needs 3 CPU, 1 is free"
-        20 #2 queued ""
+        20 #2 retried ""
         30 #2 starting ""
         40 #2 stopping ""
         50 #2 stopped "stopped by bob"
@@ -351,12 +385,14 @@ mod tests {
     async fn a_reason_for_waiting_does_not_outlive_the_waiting() {
         let place = Place::new();
         let store = with_jobs(&place, &["digits"]).await;
-        store.write(|sql| set_reason(sql, job_id(1), "needs 3 CPU, 1 is free")).await.unwrap();
-        assert_eq!(job(&store, 1).await.reason, "needs 3 CPU, 1 is free");
+        let why = Words::new("needs 3 CPU, 1 is free", "需要 3 CPU，空闲 1");
+        let told = why.clone();
+        store.write(move |sql| set_reason(sql, job_id(1), &told, 9)).await.unwrap();
+        assert_eq!(job(&store, 1).await.reason, why);
         let _ = moved(&store, (job_id(1), JobState::Queued, 1), to(JobState::Starting, 5)).await;
-        assert_eq!(job(&store, 1).await.reason, "");
-        store.write(|sql| set_reason(sql, job_id(1), "too late")).await.unwrap();
-        assert_eq!(job(&store, 1).await.reason, "");
+        assert_eq!(job(&store, 1).await.reason, Words::default());
+        store.write(|sql| set_reason(sql, job_id(1), &"too late".into(), 9)).await.unwrap();
+        assert_eq!(job(&store, 1).await.reason, Words::default());
     }
 
     #[tokio::test]
@@ -364,10 +400,10 @@ mod tests {
         let place = Place::new();
         let store = with_jobs(&place, &["digits"]).await;
         let mut changes = store.changes();
-        store.write(|sql| set_reason(sql, job_id(1), "waits")).await.unwrap();
+        store.write(|sql| set_reason(sql, job_id(1), &"waits".into(), 9)).await.unwrap();
         assert!(changes.has_changed().unwrap());
         changes.mark_unchanged();
-        store.write(|sql| set_reason(sql, job_id(1), "waits")).await.unwrap();
+        store.write(|sql| set_reason(sql, job_id(1), &"waits".into(), 9)).await.unwrap();
         assert!(!changes.has_changed().unwrap());
     }
 

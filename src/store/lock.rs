@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::OpenError;
+use crate::identity::Identity;
 
 /// Held for as long as this lives. The kernel lets go of it when the process dies, however it dies; a
 /// process that is merely frozen keeps it. The file itself is never deleted, or two servers could each
@@ -41,8 +42,8 @@ impl OwnerLock {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) => {
                     let holder = holder(&mut file).map_err(failed)?;
-                    if is_alive(&holder) || Instant::now() > deadline {
-                        return Err(OpenError::Taken { data: data.to_owned(), holder });
+                    if holder.is_alive() || Instant::now() > deadline {
+                        return Err(OpenError::Taken { data: data.to_owned(), holder: holder.words });
                     }
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
@@ -56,26 +57,42 @@ impl OwnerLock {
     }
 }
 
+/// A line for people, and one that tells this process from whoever carries its number later.
 fn sign(file: &mut File) -> std::io::Result<()> {
+    let identity = serde_json::to_string(&Identity::own()?)?;
     file.set_len(0)?;
     file.rewind()?;
-    write!(file, "process {} on {}", std::process::id(), host())
+    write!(file, "process {} on {}\n{identity}\n", std::process::id(), host())
 }
 
-const NOT_SIGNED: &str = "it has not signed the lock yet";
+struct Holder {
+    words: String,
+    /// `None` if it has not signed with it: it is on its way to, or older than that line.
+    identity: Option<Identity>,
+}
 
-fn holder(file: &mut File) -> std::io::Result<String> {
-    const HOLDER_BYTES_MAX: u64 = 300;
+fn holder(file: &mut File) -> std::io::Result<Holder> {
+    const HOLDER_BYTES_MAX: u64 = 600;
     let mut text = String::new();
     file.rewind()?;
-    let read = file.take(HOLDER_BYTES_MAX).read_to_string(&mut text);
-    Ok(if read.is_ok_and(|length| length > 0) { text.trim().to_owned() } else { NOT_SIGNED.into() })
+    // Whatever cannot be read has not been signed.
+    let _ = file.take(HOLDER_BYTES_MAX).read_to_string(&mut text);
+    let mut lines = text.lines();
+    let words = lines.next().map(str::trim).filter(|it| !it.is_empty()).unwrap_or("it has not signed the lock yet").to_owned();
+    Ok(Holder { words, identity: lines.next().and_then(|line| serde_json::from_str(line).ok()) })
 }
 
-/// Whoever cannot be shown to be dead is alive: one that has not signed yet, or on another machine.
-fn is_alive(holder: &str) -> bool {
-    let pid = holder.strip_prefix("process ").and_then(|rest| rest.strip_suffix(&format!(" on {}", host())));
-    pid.is_none_or(|pid| Path::new("/proc").join(pid).exists())
+impl Holder {
+    /// Whoever cannot be shown to be dead is alive: one that has not signed yet, or on another machine.
+    fn is_alive(&self) -> bool {
+        let Some(pid) = self.words.strip_prefix("process ").and_then(|rest| rest.strip_suffix(&format!(" on {}", host()))) else {
+            return true;
+        };
+        match &self.identity {
+            Some(identity) => identity.alive(),
+            None => Path::new("/proc").join(pid).exists(),
+        }
+    }
 }
 
 fn host() -> String {
@@ -84,6 +101,7 @@ fn host() -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::Identity;
     use crate::store::{Store, testing::*};
 
     #[test]
@@ -102,14 +120,11 @@ mod tests {
         place.open();
     }
 
-    #[test]
-    fn what_a_dead_server_has_left_with_its_lock_is_waited_for() {
+    fn waits_for(signature: &str) {
         let place = Place::new();
         drop(place.open());
-        let mut dead = std::process::Command::new("true").spawn().unwrap();
-        dead.wait().unwrap();
         let path = place.directory.path().join("lock");
-        std::fs::write(&path, format!("process {} on {}", dead.id(), super::host())).unwrap();
+        std::fs::write(&path, signature).unwrap();
         let left_over = std::fs::File::open(&path).unwrap();
         left_over.lock().unwrap();
         std::thread::scope(|scope| {
@@ -123,5 +138,19 @@ mod tests {
             drop(left_over);
             opening.join().unwrap().unwrap();
         });
+    }
+
+    #[test]
+    fn what_a_dead_server_has_left_with_its_lock_is_waited_for() {
+        let mut dead = std::process::Command::new("true").spawn().unwrap();
+        dead.wait().unwrap();
+        waits_for(&format!("process {} on {}", dead.id(), super::host()));
+    }
+
+    #[test]
+    fn a_stranger_with_the_number_of_a_dead_server_is_not_taken_for_it() {
+        let own = Identity::own().unwrap();
+        let dead = Identity { start_ticks: own.start_ticks - 1, ..own };
+        waits_for(&format!("process {} on {}\n{}\n", dead.pid, super::host(), serde_json::to_string(&dead).unwrap()));
     }
 }

@@ -14,6 +14,16 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migrations/0002_params.sql"),
     include_str!("migrations/0003_ready.sql"),
     include_str!("migrations/0004_attempts.sql"),
+    include_str!("migrations/0005_volumes.sql"),
+    include_str!("migrations/0006_uploads.sql"),
+    include_str!("migrations/0007_secrets.sql"),
+    include_str!("migrations/0008_commit.sql"),
+    include_str!("migrations/0009_sync.sql"),
+    include_str!("migrations/0010_reasons.sql"),
+    include_str!("migrations/0011_lineage.sql"),
+    include_str!("migrations/0012_sessions.sql"),
+    include_str!("migrations/0013_waiting.sql"),
+    include_str!("migrations/0014_originals.sql"),
 ];
 
 /// Does the steps that are missing. Each is one transaction together with its number, so a crash

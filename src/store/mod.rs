@@ -15,19 +15,26 @@ use quarantine::Notes;
 use readers::Readers;
 use writer::{Ask, Writer};
 
+pub mod commits;
 mod error;
 pub mod events;
 pub mod jobs;
+pub mod lineage;
 mod lock;
 mod migrate;
 mod open;
+pub mod originals;
 pub mod quarantine;
 mod readers;
 pub mod runs;
+pub mod secrets;
+pub mod sessions;
 mod sql;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod tokens;
+pub mod uploads;
+pub mod volumes;
 mod writer;
 
 /// Whether a guarded write landed, or someone else had moved the row first.
@@ -102,12 +109,27 @@ impl Store {
         op: impl FnOnce(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let result = self.inner.readers.read(self.inner.notes.clone(), op).await;
+        self.bring_notes();
+        result
+    }
+
+    /// The same for a question that is answered at once: one row, by its key.
+    pub async fn glance<T: Send + 'static>(
+        &self,
+        op: impl FnOnce(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let result = self.inner.readers.glance(self.inner.notes.clone(), op).await;
+        self.bring_notes();
+        result
+    }
+
+    /// Has the writer write down what could not be read.
+    fn bring_notes(&self) {
         if self.inner.notes.any_waiting() {
             let (nothing, _) = writer::ask(|_| Ok(()));
             // If the queue is full the writer is awake anyway, and takes the notes along.
             drop(self.inner.asks().try_send(nothing));
         }
-        result
     }
 
     /// Changes whenever something was committed; followers and loops wait on it.

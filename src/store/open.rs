@@ -18,7 +18,7 @@ use super::{
     quarantine::{self, Notes},
 };
 
-const FILE_NAME: &str = "store.db";
+pub(super) const FILE_NAME: &str = "store.db";
 /// Stands in the header of every database of ours: "TrMr".
 const APPLICATION_ID: u32 = 0x5472_4d72;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -159,6 +159,10 @@ fn connect(path: &Path, how: OpenFlags) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(path, how | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    // Without it every statement that compares a value with a column of a partial index is planned anew for each value.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    // What a savepoint may have to take back stays in memory: it is little, and gone with the commit.
+    connection.execute_batch("PRAGMA temp_store = MEMORY")?;
     Ok(connection)
 }
 

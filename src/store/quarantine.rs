@@ -23,16 +23,18 @@ pub(super) enum Kind {
     Token,
     SubmitKey,
     Leftover,
+    Volume,
 }
 
 impl Kind {
-    const SPELLED: [(Kind, &str); 6] = [
+    const SPELLED: [(Kind, &str); 7] = [
         (Kind::Job, "job"),
         (Kind::Run, "run"),
         (Kind::Event, "event"),
         (Kind::Token, "token"),
         (Kind::SubmitKey, "submit key"),
         (Kind::Leftover, "leftover"),
+        (Kind::Volume, "volume"),
     ];
 
     fn text(self) -> &'static str {
@@ -47,6 +49,7 @@ impl Kind {
             Kind::Token => format!("{}…", row.shown("hash").chars().take(8).collect::<String>()),
             Kind::SubmitKey => row.shown("text"),
             Kind::Leftover => row.shown("run"),
+            Kind::Volume => row.shown("name"),
         }
     }
 }
@@ -141,7 +144,11 @@ impl Sql<'_> {
 
     /// Notes a run that is somewhere out there, and not in the database.
     pub(super) fn note_lost_run(&self, run: &RunKey) {
-        self.notes.take_note(Kind::Run, run.to_string(), "it is on the disk but not in the database; its task is left alone");
+        self.notes.take_note(
+            Kind::Run,
+            run.to_string(),
+            "it is on the disk but not in the database; its task is left alone until `trainmaster lost` ends it",
+        );
     }
 
     fn sound<T>(&self, kind: Kind, row: &Row<'_>, read: impl Fn(&Row<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
@@ -213,7 +220,7 @@ fn still_unreadable(sql: &Sql<'_>, kind: &str, key: &str) -> Result<bool, StoreE
             Err(_) => return Ok(false),
         },
         // These are met again soon enough if they still matter, and so are runs whose very name is unreadable.
-        Kind::Event | Kind::Token | Kind::SubmitKey | Kind::Leftover => Ok(()),
+        Kind::Event | Kind::Token | Kind::SubmitKey | Kind::Leftover | Kind::Volume => Ok(()),
     };
     match read {
         Ok(()) => Ok(false),
@@ -235,8 +242,15 @@ pub(super) fn forget_job(sql: &Sql<'_>, job: &str) -> Result<(), StoreError> {
     sql.notes.forget(|kind, key| match kind {
         Kind::Job => key == job,
         Kind::Run => key.starts_with(&from),
-        Kind::Event | Kind::Token | Kind::SubmitKey | Kind::Leftover => false,
+        Kind::Event | Kind::Token | Kind::SubmitKey | Kind::Leftover | Kind::Volume => false,
     });
+    Ok(())
+}
+
+/// Forgets a run of which somebody has said what becomes of it.
+pub(super) fn forget_run(sql: &Sql<'_>, run: &str) -> Result<(), StoreError> {
+    sql.execute("DELETE FROM quarantine WHERE kind = 'run' AND key = $1", &[run.into()])?;
+    sql.notes.forget(|kind, key| kind == Kind::Run && key == run);
     Ok(())
 }
 

@@ -26,17 +26,36 @@ impl Readers {
         notes: Arc<Notes>,
         op: impl FnOnce(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        let work = self.work(notes, op).await;
+        tokio::task::spawn_blocking(work).await.unwrap_or(Err(StoreError::Panicked))
+    }
+
+    /// A read of one row by its key, done here and now: it is over before another thread would have begun it.
+    pub async fn glance<T: Send + 'static>(
+        self: &Arc<Self>,
+        notes: Arc<Notes>,
+        op: impl FnOnce(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let work = self.work(notes, op).await;
+        work()
+    }
+
+    /// What is to be done with a connection, once one is free.
+    async fn work<T: Send + 'static>(
+        self: &Arc<Self>,
+        notes: Arc<Notes>,
+        op: impl FnOnce(&Sql<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> impl FnOnce() -> Result<T, StoreError> + Send + 'static {
         let permit = self.free.clone().acquire_owned().await.expect("the semaphore is never closed");
         let readers = self.clone();
-        let work = move || {
+        move || {
             let connection = readers.idle().pop().expect("a permit stands for a connection");
             let result = catch_unwind(AssertUnwindSafe(|| at_one_moment(&connection, &notes, op))).unwrap_or(Err(StoreError::Panicked));
             end_moment(&connection);
             readers.idle().push(connection);
             drop(permit);
             result
-        };
-        tokio::task::spawn_blocking(work).await.unwrap_or(Err(StoreError::Panicked))
+        }
     }
 
     /// Closes the connections nobody reads from, so that the writer is the last and tidies up.
@@ -58,7 +77,7 @@ fn at_one_moment<T>(connection: &Connection, notes: &Notes, op: impl FnOnce(&Sql
 fn end_moment(connection: &Connection) {
     if !connection.is_autocommit() {
         // It only read; there is nothing to lose.
-        drop(connection.execute_batch("ROLLBACK"));
+        drop(connection.prepare_cached("ROLLBACK").and_then(|mut it| it.execute([])));
     }
 }
 

@@ -6,10 +6,23 @@ use model::{
     ids::{JobId, NodeName, RoleName, RunKey, TaskName},
     resources::Resources,
     standing::{Placed, RunFacts, Tally},
+    sync::SyncState,
     task::{Ending, Kept, TaskState},
+    wire::EventLevel,
+    words::Words,
 };
 
-use super::{Row, Sql, StoreError, Value, Written, events, quarantine::Kind};
+mod holds;
+pub mod lost;
+pub mod sync;
+
+pub use holds::{Hold, holds};
+
+use super::{
+    Row, Sql, StoreError, Value, Written,
+    events::{self, NewEvent},
+    quarantine::Kind,
+};
 
 /// A run at the moment it is placed.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +35,37 @@ pub struct NewRun {
     pub ports: BTreeMap<String, Vec<u16>>,
     pub address: String,
     pub at_ms: u64,
+    /// Whether what it writes is to be copied elsewhere.
+    pub copies_out: bool,
+}
+
+impl NewRun {
+    /// As it is read once it is inserted.
+    pub fn placed(self) -> Run {
+        Run {
+            run: self.run,
+            job_attempt: self.job_attempt,
+            state: TaskState::Starting,
+            node: self.node,
+            amount: self.amount,
+            devices: self.devices,
+            ports: self.ports,
+            address: self.address,
+            placed_at_ms: self.at_ms,
+            ready_at_ms: None,
+            started_at_ms: None,
+            ended_at_ms: None,
+            pid: None,
+            ending: None,
+            end_order: None,
+            note: Words::default(),
+            kept: None,
+            missing: Vec::new(),
+            commit: None,
+            sync: self.copies_out.then(|| SyncState::Pending { why: String::new() }),
+            sync_since_ms: self.copies_out.then_some(self.at_ms),
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -45,16 +89,21 @@ pub struct Run {
     /// Which of its job attempt's runs it was to end: 1 for the first.
     pub end_order: Option<u64>,
     /// Why it was stopped, if it was.
-    pub note: String,
+    pub note: Words,
     pub kept: Option<Kept>,
     pub missing: Vec<String>,
+    pub commit: Option<String>,
+    pub sync: Option<SyncState>,
+    /// Since when its output is to be copied, for as long as it is not all there.
+    pub sync_since_ms: Option<u64>,
 }
 
 const COLUMNS: &str = "job, attempt, job_attempt, role, task_index, state, node, amount, devices, ports, address, placed_at_ms, \
-                       ready_at_ms, started_at_ms, ended_at_ms, pid, ending, end_order, note, kept, missing";
+                       ready_at_ms, started_at_ms, ended_at_ms, pid, ending, end_order, note, kept, missing, commit_id, \
+                       sync, sync_since_ms";
 
 /// The run a statement is about, as its first four values.
-const THIS_RUN: &str = "job = $1 AND attempt = $2 AND role = $3 AND task_index = $4";
+pub(super) const THIS_RUN: &str = "job = $1 AND attempt = $2 AND role = $3 AND task_index = $4";
 
 pub fn insert(sql: &Sql<'_>, new: &NewRun) -> Result<(), StoreError> {
     let mut values = key(&new.run).to_vec();
@@ -67,11 +116,14 @@ pub fn insert(sql: &Sql<'_>, new: &NewRun) -> Result<(), StoreError> {
         (&new.address).into(),
         new.at_ms.into(),
         new.job_attempt.into(),
+        if new.copies_out { Value::json(&SyncState::Pending { why: String::new() }) } else { Value::Null },
+        new.copies_out.then_some(new.at_ms).into(),
     ]);
+    sync::take_over(sql, &new.run)?;
     sql.execute(
         "INSERT INTO run (job, attempt, role, task_index, state, node, amount, devices, ports, address, placed_at_ms, job_attempt,
-                          missing)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, '[]')",
+                          missing, sync, sync_since_ms)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, '[]', $13, $14)",
         &values,
     )?;
     Ok(())
@@ -79,19 +131,6 @@ pub fn insert(sql: &Sql<'_>, new: &NewRun) -> Result<(), StoreError> {
 
 pub fn get(sql: &Sql<'_>, run: &RunKey) -> Result<Option<Run>, StoreError> {
     sql.first_sound(Kind::Run, &format!("SELECT {COLUMNS} FROM run WHERE {THIS_RUN}"), &key(run), read)
-}
-
-/// Whether the database has never heard of a run, or has lost it: rows go only together with their job, and
-/// then the run is left over until it is erased. Nobody can say what should become of such a run, so it is
-/// noted with what was set aside.
-pub fn is_lost(sql: &Sql<'_>, run: &RunKey) -> Result<bool, StoreError> {
-    let question = format!("SELECT 1 FROM run WHERE {THIS_RUN} UNION ALL SELECT 1 FROM leftover WHERE run = $5");
-    let values = [&key(run)[..], &[run.to_string().into()]].concat();
-    let lost = sql.first(&question, &values, |_| Ok(()))?.is_none();
-    if lost {
-        sql.note_lost_run(run);
-    }
-    Ok(lost)
 }
 
 /// Every run of a job: the newest attempt first, then by role and index.
@@ -163,6 +202,15 @@ pub fn of_attempt(sql: &Sql<'_>, job: JobId, attempt: u32) -> Result<Vec<Run>, S
     sql.query_sound(Kind::Run, &question, &[job.into(), attempt.into()], read)
 }
 
+/// The runs of one attempt of a job that are over and did not succeed, in the order of their ends.
+pub fn without_success(sql: &Sql<'_>, job: JobId, job_attempt: u32, most: u32) -> Result<Vec<Run>, StoreError> {
+    let question = format!(
+        "SELECT {COLUMNS} FROM run WHERE job = $1 AND job_attempt = $2 AND state IN ('failed', 'stopped', 'unknown')
+          ORDER BY end_order LIMIT $3"
+    );
+    sql.query_sound(Kind::Run, &question, &[job.into(), job_attempt.into(), most.into()], read)
+}
+
 /// Every run that is not over. Asked by what it is not, so that a state nobody knows comes to light.
 pub fn live(sql: &Sql<'_>) -> Result<Vec<Run>, StoreError> {
     sql.query_sound(Kind::Run, &live_question(), &[], read)
@@ -182,13 +230,27 @@ pub fn ready(sql: &Sql<'_>, run: &RunKey, at_ms: u64) -> Result<Written, StoreEr
     Ok(Written::from_rows(sql.execute(&question, &values)?))
 }
 
-/// The tasks of an attempt that their gang waits for. Asked by what they are not, so that one in a state
-/// nobody knows is waited for.
+/// Whom a gang waits for. Said by what they are not, so that one in a state nobody knows is waited for.
+const AWAITED: &str = "job = $1 AND attempt = $2 AND ready_at_ms IS NULL
+                       AND state NOT IN ('running', 'succeeded', 'failed', 'stopped', 'unknown')";
+
+/// The tasks of an attempt that their gang waits for.
 pub fn not_ready(sql: &Sql<'_>, job: JobId, attempt: u32) -> Result<Vec<TaskName>, StoreError> {
-    let question = "SELECT role, task_index FROM run WHERE job = $1 AND attempt = $2 AND ready_at_ms IS NULL
-                    AND state NOT IN ('running', 'succeeded', 'failed', 'stopped', 'unknown') ORDER BY role, task_index";
+    let question = format!("SELECT role, task_index FROM run WHERE {AWAITED} ORDER BY role, task_index");
     let read = |row: &Row<'_>| Ok(TaskName { role: row.parsed("role")?, index: row.number("task_index")? });
-    sql.query(question, &[job.into(), attempt.into()], read)
+    sql.query(&question, &[job.into(), attempt.into()], read)
+}
+
+/// Whether a gang waits for anyone.
+pub fn is_awaited(sql: &Sql<'_>, job: JobId, attempt: u32) -> Result<bool, StoreError> {
+    let question = format!("SELECT 1 FROM run WHERE {AWAITED} LIMIT 1");
+    Ok(sql.first(&question, &[job.into(), attempt.into()], |_| Ok(()))?.is_some())
+}
+
+/// Whether more is known of a run than that it was placed.
+pub fn is_past_starting(sql: &Sql<'_>, run: &RunKey) -> Result<bool, StoreError> {
+    let question = format!("SELECT 1 FROM run WHERE {THIS_RUN} AND state <> 'starting'");
+    Ok(sql.first(&question, &key(run), |_| Ok(()))?.is_some())
 }
 
 /// Notes that the child runs. Only a run that was starting can begin to run.
@@ -200,9 +262,16 @@ pub fn started(sql: &Sql<'_>, run: &RunKey, at_ms: u64, pid: u32, missing: &[Str
         &values,
     )?;
     if changed > 0 {
-        events::append(sql, at_ms, run.job, Some(&run.task), Some(run.attempt), "task_started", &missing.join("; "))?;
+        let level = if missing.is_empty() { EventLevel::Info } else { EventLevel::Warning };
+        events::append(sql, &NewEvent::of_run(at_ms, run, "task_started", less(missing)).level(level))?;
     }
     Ok(Written::from_rows(changed))
+}
+
+/// What a task goes without.
+fn less(missing: &[String]) -> Words {
+    let all = missing.join("; ");
+    if all.is_empty() { Words::default() } else { Words::new(all.clone(), format!("缺少：{all}")) }
 }
 
 /// Notes that the child has failed and its sandbox stays, once. The process to step in by is the one that is left.
@@ -212,18 +281,18 @@ pub fn kept(sql: &Sql<'_>, run: &RunKey, kept: &Kept, at_ms: u64) -> Result<Writ
     let changed =
         sql.execute(&format!("UPDATE run SET kept = $5, pid = $6 WHERE {THIS_RUN} AND state = 'running' AND kept IS NULL"), &values)?;
     if changed > 0 {
-        let reason = format!("{}; its sandbox is kept", kept.ending);
-        events::append(sql, at_ms, run.job, Some(&run.task), Some(run.attempt), "task_kept", &reason)?;
+        let words = kept.ending.words().then(&Words::new("its sandbox is kept", "沙箱已保留"));
+        events::append(sql, &NewEvent::of_run(at_ms, run, "task_kept", words).level(EventLevel::Error))?;
     }
     Ok(Written::from_rows(changed))
 }
 
 /// Notes how a run ended, once. `at_ms` is when we learned of it; when it happened stands in the ending.
 /// `note` is what else is to be said.
-pub fn ended(sql: &Sql<'_>, run: &RunKey, ending: &Ending, note: &str, at_ms: u64) -> Result<Written, StoreError> {
+pub fn ended(sql: &Sql<'_>, run: &RunKey, ending: &Ending, note: &Words, at_ms: u64) -> Result<Written, StoreError> {
     let mut values = key(run).to_vec();
     values.extend([ending.cause.state().text().into(), ending.started_at_ms.into(), ending.ended_at_ms.into(), Value::json(ending)]);
-    values.push(note.into());
+    values.push(if note.is_empty() { "".into() } else { Value::json(note) });
     let changed = sql.execute(
         &format!(
             "UPDATE run SET state = $5, started_at_ms = COALESCE(started_at_ms, $6), ended_at_ms = $7, ending = $8, note = $9,
@@ -234,19 +303,30 @@ pub fn ended(sql: &Sql<'_>, run: &RunKey, ending: &Ending, note: &str, at_ms: u6
         &values,
     )?;
     if changed > 0 {
-        events::append(sql, at_ms, run.job, Some(&run.task), Some(run.attempt), "task_ended", &told(ending, note))?;
+        let ran_ms = ending.started_at_ms.map(|started| ending.ended_at_ms.saturating_sub(started));
+        let event = NewEvent::of_run(at_ms, run, "task_ended", told(ending, note)).level(level(ending.cause.state())).took(ran_ms);
+        events::append(sql, &event)?;
     }
     Ok(Written::from_rows(changed))
 }
 
+fn level(state: TaskState) -> EventLevel {
+    match state {
+        TaskState::Starting | TaskState::Running | TaskState::Succeeded => EventLevel::Info,
+        TaskState::Stopped | TaskState::Unknown => EventLevel::Warning,
+        TaskState::Failed => EventLevel::Error,
+    }
+}
+
 /// An ending in words, with what else is to be said.
-fn told(ending: &Ending, note: &str) -> String {
-    if note.is_empty() { ending.to_string() } else { format!("{ending}, {note}") }
+fn told(ending: &Ending, note: &Words) -> Words {
+    let words = ending.words();
+    if note.is_empty() { words } else { Words::new(format!("{}, {}", words.en, note.en), format!("{}，{}", words.zh, note.zh)) }
 }
 
 /// The runs of deleted jobs whose files are still there.
 pub fn leftovers(sql: &Sql<'_>) -> Result<Vec<RunKey>, StoreError> {
-    sql.query_sound(Kind::Leftover, "SELECT run FROM leftover ORDER BY run LIMIT 1000", &[], |row| row.parsed("run"))
+    sql.query_sound(Kind::Leftover, "SELECT run FROM leftover WHERE keeps_files = 0 ORDER BY run LIMIT 1000", &[], |row| row.parsed("run"))
 }
 
 /// Notes that nothing of a deleted job's run is left.
@@ -267,12 +347,18 @@ pub fn leave_behind(sql: &Sql<'_>, job: JobId) -> Result<(), StoreError> {
 
 impl Run {
     /// How it ended or what holds it up, in words; nothing if it just runs.
-    pub fn reason(&self) -> String {
+    pub fn reason(&self) -> Words {
         match (&self.ending, &self.kept) {
             (Some(ending), _) => told(ending, &self.note),
-            (None, Some(kept)) => format!("{kept}"),
-            (None, None) => String::new(),
+            (None, Some(kept)) => kept.words(),
+            (None, None) => Words::default(),
         }
+    }
+
+    /// What has become of its output, in words, where there is something to be said.
+    pub fn about_output(&self) -> Option<Words> {
+        let sync = self.sync.as_ref().filter(|_| self.state.is_over())?;
+        Some(sync.words())
     }
 
     /// As far as judging its job goes.
@@ -284,12 +370,18 @@ impl Run {
             ending: self.ending.clone(),
             kept: self.kept.clone(),
             end_order: self.end_order,
+            sync: self.sync.clone(),
         }
     }
 }
 
-fn key(run: &RunKey) -> [Value; 4] {
+pub(super) fn key(run: &RunKey) -> [Value; 4] {
     [run.job.into(), run.attempt.into(), run.task.role.as_str().into(), run.task.index.into()]
+}
+
+/// Notes were plain text before there was a second language.
+fn note(text: &str) -> Words {
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 
 fn read(row: &Row<'_>) -> Result<Run, StoreError> {
@@ -310,188 +402,14 @@ fn read(row: &Row<'_>) -> Result<Run, StoreError> {
         pid: row.maybe_number("pid")?,
         ending: row.maybe_json("ending")?,
         end_order: row.maybe_number("end_order")?,
-        note: row.text("note")?,
+        note: note(&row.text("note")?),
         kept: row.maybe_json("kept")?,
         missing: row.json("missing")?,
+        commit: row.maybe_text("commit_id")?,
+        sync: row.maybe_json("sync")?,
+        sync_since_ms: row.maybe_number("sync_since_ms")?,
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use model::{job::JobState, task::Cause};
-
-    use super::*;
-    use crate::store::{Store, jobs, testing::*};
-
-    async fn with_runs(place: &Place, runs: &[RunKey]) -> Store {
-        let store = place.open();
-        store.write(|sql| jobs::submit(sql, &new_job(1, "digits"))).await.unwrap();
-        for run in runs {
-            let new = new_run(run);
-            store.write(move |sql| insert(sql, &new)).await.unwrap();
-        }
-        store
-    }
-
-    async fn run(store: &Store, run: &RunKey) -> Run {
-        let run = run.clone();
-        store.read(move |sql| get(sql, &run)).await.unwrap().unwrap()
-    }
-
-    async fn end(store: &Store, run: &RunKey, cause: Cause) -> Written {
-        let run = run.clone();
-        store.write(move |sql| ended(sql, &run, &ending(cause), "", 45)).await.unwrap()
-    }
-
-    async fn start(store: &Store, run: &RunKey) -> Written {
-        let run = run.clone();
-        store.write(move |sql| started(sql, &run, 30, 77, &["no cgroup".into(), "no overlay".into()])).await.unwrap()
-    }
-
-    #[tokio::test]
-    async fn a_run_comes_back_as_it_was_placed_started_and_ended() {
-        let place = Place::new();
-        let key = run_key(1, "worker-0", 1);
-        let store = with_runs(&place, std::slice::from_ref(&key)).await;
-        let NewRun { node, amount, devices, ports, address, .. } = new_run(&key);
-        let placed = Run {
-            run: key.clone(),
-            job_attempt: 1,
-            state: TaskState::Starting,
-            node,
-            amount,
-            devices,
-            ports,
-            address,
-            placed_at_ms: 20,
-            ready_at_ms: None,
-            started_at_ms: None,
-            ended_at_ms: None,
-            pid: None,
-            ending: None,
-            end_order: None,
-            note: String::new(),
-            kept: None,
-            missing: vec![],
-        };
-        assert_eq!(run(&store, &key).await, placed);
-        assert_eq!(start(&store, &key).await, Written::Yes);
-        let missing = vec!["no cgroup".to_owned(), "no overlay".to_owned()];
-        let running = Run { state: TaskState::Running, started_at_ms: Some(30), pid: Some(77), missing, ..placed };
-        assert_eq!(run(&store, &key).await, running);
-        assert_eq!(end(&store, &key, Cause::Exited { code: 3 }).await, Written::Yes);
-        let ending = Some(ending(Cause::Exited { code: 3 }));
-        let over = Run { state: TaskState::Failed, ended_at_ms: Some(40), ending, end_order: Some(1), ..running };
-        assert_eq!(run(&store, &key).await, over);
-    }
-
-    #[tokio::test]
-    async fn a_run_starts_once_and_ends_once_and_each_is_an_event() {
-        let place = Place::new();
-        let key = run_key(1, "worker-0", 1);
-        let store = with_runs(&place, std::slice::from_ref(&key)).await;
-        assert_eq!((start(&store, &key).await, start(&store, &key).await), (Written::Yes, Written::Stale));
-        assert_eq!(end(&store, &key, Cause::Stopped { killed: false }).await, Written::Yes);
-        assert_eq!(end(&store, &key, Cause::Exited { code: 0 }).await, Written::Stale);
-        assert_eq!(start(&store, &key).await, Written::Stale, "a report that comes late");
-        assert_eq!(run(&store, &key).await.state, TaskState::Stopped);
-        assert_eq!(end(&store, &run_key(1, "worker-9", 1), Cause::Exited { code: 0 }).await, Written::Stale);
-        let events = store.read(|sql| events::after(sql, 1, None, 100)).await.unwrap();
-        let lines: String =
-            events.iter().map(|it| format!("{} {} {}: {}\n", it.at_ms, it.task.as_ref().unwrap(), it.kind, it.reason)).collect();
-        insta::assert_snapshot!(lines, @"
-        30 worker-0 task_started: no cgroup; no overlay
-        45 worker-0 task_ended: stopped after 10ms
-        ");
-    }
-
-    #[tokio::test]
-    async fn a_gang_waits_for_those_who_are_neither_ready_nor_running_nor_over() {
-        let place = Place::new();
-        let keys = ["ps-0", "worker-0", "worker-1", "worker-2"].map(|task| run_key(1, task, 1));
-        let store = with_runs(&place, &keys).await;
-        let waited_for = async || {
-            let tasks = store.read(|sql| not_ready(sql, job_id(1), 1)).await.unwrap();
-            tasks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
-        };
-        let say_ready = async |at_ms| {
-            let key = keys[1].clone();
-            store.write(move |sql| ready(sql, &key, at_ms)).await.unwrap()
-        };
-        assert_eq!(waited_for().await, "ps-0 worker-0 worker-1 worker-2");
-        assert_eq!((say_ready(5).await, say_ready(9).await), (Written::Yes, Written::Yes), "said twice, as after a lost answer");
-        assert_eq!(run(&store, &keys[1]).await.ready_at_ms, Some(5));
-        assert_eq!(start(&store, &keys[2]).await, Written::Yes);
-        assert_eq!(end(&store, &keys[3], Cause::Exited { code: 0 }).await, Written::Yes);
-        assert_eq!(waited_for().await, "ps-0");
-        place.change_by_hand("UPDATE run SET state = 'nonsense' WHERE role = 'ps'");
-        assert_eq!(waited_for().await, "ps-0", "nobody knows what it does, so it is waited for");
-        assert_eq!(end(&store, &keys[1], Cause::Stopped { killed: false }).await, Written::Yes);
-        assert_eq!(say_ready(9).await, Written::Stale);
-    }
-
-    #[tokio::test]
-    async fn the_order_of_endings_counts_within_the_attempt() {
-        let place = Place::new();
-        let keys = [("ps-0", 1), ("worker-0", 1), ("worker-1", 1), ("worker-0", 2)].map(|(task, attempt)| run_key(1, task, attempt));
-        let store = with_runs(&place, &keys).await;
-        for key in [&keys[2], &keys[3], &keys[0]] {
-            assert_eq!(end(&store, key, Cause::Unknown { why: "gone".into() }).await, Written::Yes);
-        }
-        let runs = store.read(|sql| of_job(sql, job_id(1))).await.unwrap();
-        let order: Vec<String> = runs.iter().map(|it| format!("{} #{} {:?}", it.run.task, it.run.attempt, it.end_order)).collect();
-        assert_eq!(order, ["worker-0 #2 Some(1)", "ps-0 #1 Some(2)", "worker-0 #1 None", "worker-1 #1 Some(1)"]);
-        let of_first = store.read(|sql| of_attempt(sql, job_id(1), 1)).await.unwrap();
-        assert_eq!(of_first.len(), 3);
-    }
-
-    #[tokio::test]
-    async fn tasks_are_in_the_order_of_their_numbers() {
-        let place = Place::new();
-        let keys: Vec<RunKey> = (0..12).map(|index| run_key(1, &format!("worker-{index}"), 1)).collect();
-        let store = with_runs(&place, &keys).await;
-        let runs = store.read(|sql| of_attempt(sql, job_id(1), 1)).await.unwrap();
-        assert_eq!(runs.into_iter().map(|it| it.run).collect::<Vec<_>>(), keys);
-    }
-
-    #[tokio::test]
-    async fn live_runs_are_found_by_their_own_small_index() {
-        let place = Place::new();
-        let keys = ["ps-0", "worker-0", "worker-1"].map(|task| run_key(1, task, 1));
-        let store = with_runs(&place, &keys).await;
-        assert_eq!(start(&store, &keys[0]).await, Written::Yes);
-        assert_eq!(end(&store, &keys[1], Cause::Exited { code: 0 }).await, Written::Yes);
-        let live: Vec<String> = store.read(live).await.unwrap().iter().map(|it| it.run.task.to_string()).collect();
-        assert_eq!(live, ["ps-0", "worker-1"]);
-        let plan = store.read(|sql| sql.query(&format!("EXPLAIN QUERY PLAN {}", live_question()), &[], |row| row.text("detail")));
-        assert_eq!(plan.await.unwrap()[0], "SCAN run USING INDEX run_live");
-    }
-
-    #[tokio::test]
-    async fn a_run_is_placed_once_and_only_for_a_job_that_exists() {
-        let place = Place::new();
-        let key = run_key(1, "worker-0", 1);
-        let store = with_runs(&place, std::slice::from_ref(&key)).await;
-        let again = new_run(&key);
-        assert!(store.write(move |sql| insert(sql, &again)).await.is_err());
-        let of_nobody = new_run(&run_key(2, "worker-0", 1));
-        assert!(store.write(move |sql| insert(sql, &of_nobody)).await.is_err());
-    }
-
-    #[tokio::test]
-    async fn a_deleted_job_leaves_its_runs_to_be_erased_and_each_is_forgotten_when_it_is() {
-        let place = Place::new();
-        let keys = ["ps-0", "worker-0"].map(|task| run_key(1, task, 1));
-        let store = with_runs(&place, &keys).await;
-        place.change_by_hand("UPDATE run SET pid = -1 WHERE role = 'ps'");
-        let stopped = to(JobState::Stopped, 5);
-        let _ = store.write(move |sql| jobs::advance(sql, (job_id(1), JobState::Queued, 1), &stopped)).await.unwrap();
-        assert_eq!(store.read(leftovers).await, Ok(vec![]));
-        assert_eq!(store.write(|sql| jobs::delete(sql, job_id(1))).await, Ok(Written::Yes));
-        assert_eq!(store.read(leftovers).await, Ok(keys.to_vec()), "also the one that could not be read");
-        let first = keys[0].clone();
-        store.write(move |sql| erased(sql, &first)).await.unwrap();
-        place.change_by_hand("INSERT INTO leftover (run) VALUES ('nonsense')");
-        assert_eq!(store.read(leftovers).await, Ok(vec![keys[1].clone()]));
-    }
-}
+mod tests;

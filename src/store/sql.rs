@@ -58,6 +58,19 @@ impl<'a> Sql<'a> {
     }
 }
 
+impl Sql<'_> {
+    /// Does something that may fail without undoing what was done before it in the same transaction.
+    pub fn or_undo<T>(&self, op: impl FnOnce(&Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.execute("SAVEPOINT or_undo", &[])?;
+        let done = op(self);
+        if done.is_err() {
+            self.execute("ROLLBACK TO or_undo", &[])?;
+        }
+        self.execute("RELEASE or_undo", &[])?;
+        done
+    }
+}
+
 /// Our `$1` is SQLite's `?1`. (SQLite takes `$1` too, but as a name, numbered by where it first stands.)
 fn numbered(sql: &str) -> String {
     sql.replace('$', "?")
@@ -254,6 +267,23 @@ mod tests {
             })
         });
         assert_eq!(read.await, Ok(Some(("one".into(), 2_u32, 2.5, None, i64::MAX, "one".into()))));
+    }
+
+    #[tokio::test]
+    async fn what_fails_inside_is_undone_and_what_came_before_it_stays() {
+        let place = Place::new();
+        let store = place.open();
+        let write = |sql: &Sql<'_>| {
+            sql.execute("UPDATE meta SET value = 70 WHERE name = 'event_seq'", &[])?;
+            let failed = sql.or_undo(|sql| {
+                sql.execute("UPDATE meta SET value = 80 WHERE name = 'event_seq'", &[])?;
+                sql.execute("INSERT INTO nowhere VALUES (1)", &[])
+            });
+            assert_eq!(failed, Err(StoreError::Sql("no such table: nowhere".into())));
+            sql.or_undo(|sql| sql.execute("UPDATE meta SET value = value + 1 WHERE name = 'event_seq'", &[]))
+        };
+        assert_eq!(store.write(write).await, Ok(1));
+        assert_eq!(store.read(crate::store::events::last_seq).await, Ok(71));
     }
 
     #[tokio::test]

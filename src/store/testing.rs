@@ -16,6 +16,7 @@ use super::{
     jobs::{Change, NewJob},
     runs::NewRun,
 };
+use crate::seal::Seal;
 
 /// A store in a directory of its own.
 pub struct Place {
@@ -48,6 +49,13 @@ impl Place {
     }
 }
 
+/// A store, and a seal.
+pub fn sealed_place() -> (Place, Store, Seal) {
+    let place = Place::new();
+    let (store, key) = (place.open(), place.directory.path().join("keys/secrets.key"));
+    (place, store, Seal::open_or_make(&key).unwrap())
+}
+
 pub fn job_id(number: u64) -> JobId {
     JobId::new(number, &[0; 10])
 }
@@ -73,8 +81,12 @@ pub fn plan(name: &str) -> Plan {
         secrets: BTreeMap::new(),
         conventions: Default::default(),
         code: None,
-        input: None,
+        requirements: Default::default(),
+        setup: None,
+        freight: Default::default(),
+        metrics: Default::default(),
         roles: vec![role("ps", 1), role("worker", 2)],
+        origin: Default::default(),
     }
 }
 
@@ -111,11 +123,12 @@ pub fn new_run(run: &RunKey) -> NewRun {
         ports: BTreeMap::from([("http".into(), vec![8080])]),
         address: "127.0.0.1".into(),
         at_ms: 20,
+        copies_out: false,
     }
 }
 
 pub fn ending(cause: Cause) -> Ending {
-    Ending { cause, started_at_ms: Some(30), ended_at_ms: 40, peak_memory_bytes: None, cpu_ms: None }
+    Ending::new(cause, Some(30), 40)
 }
 
 pub fn to(state: JobState, at_ms: u64) -> Change {

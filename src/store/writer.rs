@@ -2,13 +2,13 @@
 //! to disk and that costs the same for one row as for five hundred.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use rusqlite::{Connection, config::DbConfig};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{Sql, StoreError, lock::OwnerLock, quarantine, quarantine::Notes};
-use crate::crash;
+use crate::{crash, meter::COMMITS};
 
 /// How many writes share one commit at most, so that nobody waits for an endless one.
 const BATCH_WRITES_MAX: usize = 512;
@@ -87,7 +87,9 @@ impl Writer {
             changed |= ran.error.is_none() && self.connection.total_changes() != before;
             answers.push(ran.answer);
         }
+        let began = Instant::now();
         let committed = transaction.and_then(|()| self.commit());
+        COMMITS.note(began.elapsed());
         crash::point("store.after-commit-before-answer");
         if committed.is_ok() && changed {
             self.changes.send_modify(|count| *count += 1);
@@ -101,7 +103,7 @@ impl Writer {
         if let Some(broken) = &self.state.broken {
             return Err(broken.clone());
         }
-        let begun = self.connection.execute_batch("BEGIN IMMEDIATE").map_err(StoreError::from).and_then(|()| self.check_owner());
+        let begun = self.say("BEGIN IMMEDIATE").map_err(StoreError::from).and_then(|()| self.check_owner());
         begun.map_err(|error| self.give_up(error))
     }
 
@@ -118,36 +120,38 @@ impl Writer {
 
     /// Runs one write so that its failure leaves no trace and does not touch its neighbours.
     fn run_one(&mut self, ask: Ask, transaction: &mut Result<(), StoreError>) -> Ran {
-        if let Err(error) = self.connection.execute_batch("SAVEPOINT one_write") {
+        if let Err(error) = self.say("SAVEPOINT one_write") {
             let error = self.give_up(error.into());
             *transaction = Err(error.clone());
             return ask(Err(error));
         }
         let ran = ask(Ok(&Sql::new(&self.connection, &self.notes)));
-        let after = match &ran.error {
-            None => "RELEASE one_write",
-            Some(_) => "ROLLBACK TO one_write; RELEASE one_write",
-        };
-        *transaction = self.go_on(ran.error.as_ref(), after);
+        *transaction = self.go_on(ran.error.as_ref());
         ran
     }
 
     /// Whether the transaction still stands after a write. Some failures (a full disk, a failing one)
     /// make SQLite roll back all of it.
-    fn go_on(&mut self, failed: Option<&StoreError>, after: &str) -> Result<(), StoreError> {
+    fn go_on(&mut self, failed: Option<&StoreError>) -> Result<(), StoreError> {
         if let Some(broken @ StoreError::Broken(_)) = failed {
             return Err(self.give_up(broken.clone()));
         }
         if self.connection.is_autocommit() {
             return Err(failed.cloned().unwrap_or_else(|| StoreError::Sql("the transaction ended too early".into())));
         }
-        self.connection.execute_batch(after).map_err(|error| self.give_up(error.into()))
+        let undone = if failed.is_some() { self.say("ROLLBACK TO one_write") } else { Ok(()) };
+        undone.and_then(|()| self.say("RELEASE one_write")).map_err(|error| self.give_up(error.into()))
+    }
+
+    /// A statement that is said so often that it is not read anew each time.
+    fn say(&self, statement: &str) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(statement)?.execute([]).map(|_| ())
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
         let noted = self.write_notes();
         crash::point("store.before-commit");
-        match self.connection.execute_batch("COMMIT").map_err(StoreError::from) {
+        match self.say("COMMIT").map_err(StoreError::from) {
             Ok(()) => {
                 self.notes.written(noted);
                 Ok(())
@@ -155,7 +159,7 @@ impl Writer {
             Err(error @ (StoreError::Busy | StoreError::Full | StoreError::Broken(_))) => Err(self.give_up(error)),
             // After a failed sync the kernel may call lost pages clean, so trying again could succeed
             // without the data being there. Nothing is written any more until a restart reads the disk anew.
-            Err(error @ (StoreError::Sql(_) | StoreError::Unreadable { .. } | StoreError::Panicked)) => {
+            Err(error @ (StoreError::Sql(_) | StoreError::Unreadable { .. } | StoreError::Seal(_) | StoreError::Panicked)) => {
                 Err(self.give_up(StoreError::Broken(error.to_string())))
             }
         }

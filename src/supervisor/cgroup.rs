@@ -15,6 +15,7 @@ use std::{
 use model::{ids::RunKey, order::Limits};
 
 mod hierarchy;
+mod now;
 mod v1;
 mod v2;
 
@@ -216,29 +217,68 @@ impl Group {
         usage
     }
 
+    /// How often the limit on processes said no.
+    pub fn refused_processes(&self) -> u64 {
+        let single = self.single.iter().find(|(controller, _)| *controller == Controller::Pids).map(|(_, path)| path);
+        let group = single.or_else(|| self.unified.as_ref().map(|(path, _)| path));
+        group.and_then(|path| read_field(&path.join("pids.events"), "max")).unwrap_or(0)
+    }
+
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         let unified = self.unified.iter().map(|(path, _)| path.as_path());
         unified.chain(self.single.iter().map(|(_, path)| path.as_path()))
     }
 
+    /// Answers who cannot be got out.
     pub fn remove(&self) -> Result<(), String> {
         const PATIENCE: Duration = Duration::from_secs(5);
         self.paths().try_for_each(|path| clear_away(path, PATIENCE))
     }
 }
 
-/// Kills whoever is still inside a group, waits until it is empty, and removes it. A group that is not
-/// there is a success.
+/// Kills whoever is still inside a group, waits until it is empty, and removes it with the groups that a task made in it. A group that is
+/// not there is a success, and so is one that stays though nobody is left in it: an empty group holds nothing up.
 pub fn clear_away(path: &Path, patience: Duration) -> Result<(), String> {
-    let deadline = Instant::now() + patience;
+    // Nearly all groups have no others in them, and only take a moment to be left.
+    const A_MOMENT: Duration = Duration::from_millis(10);
+    let began = Instant::now();
     loop {
-        match fs::remove_dir(path) {
-            Ok(()) => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) if Instant::now() > deadline => return Err(format!("{} cannot be removed: {error}", path.display())),
-            Err(_) => kill_inside(path),
+        let is_deep = began.elapsed() >= A_MOMENT;
+        let groups = if is_deep { with_all_below(path) } else { vec![path.to_owned()] };
+        let Err(error) = groups.iter().rev().try_for_each(|group| is_gone(fs::remove_dir(group))) else { return Ok(()) };
+        if is_deep && began.elapsed() > patience {
+            let lives = groups.iter().any(|group| is_inhabited(group));
+            return if lives { Err(format!("{} cannot be emptied: {error}", path.display())) } else { Ok(()) };
         }
+        groups.iter().for_each(|group| kill_inside(group));
         std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn is_gone(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// The group and every one in it, those further out first.
+fn with_all_below(path: &Path) -> Vec<PathBuf> {
+    let mut groups = vec![path.to_owned()];
+    let mut next = 0;
+    while let Some(group) = groups.get(next).cloned() {
+        let inside = fs::read_dir(&group).into_iter().flatten().flatten();
+        groups.extend(inside.filter(|it| it.file_type().is_ok_and(|kind| kind.is_dir())).map(|it| it.path()));
+        next += 1;
+    }
+    groups
+}
+
+/// Whoever cannot be shown to be gone is still there.
+fn is_inhabited(group: &Path) -> bool {
+    match fs::read_to_string(group.join("cgroup.procs")) {
+        Ok(members) => !members.trim().is_empty(),
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
 
@@ -254,7 +294,8 @@ pub fn lift_cpu_limit(path: &Path) {
 }
 
 fn kill_inside(path: &Path) {
-    if fs::write(path.join("cgroup.kill"), "1").is_ok() {
+    let door = fs::OpenOptions::new().write(true).open(path.join("cgroup.kill"));
+    if door.and_then(|mut door| door.write_all(b"1")).is_ok() {
         return;
     }
     for pid in members(path) {
@@ -293,4 +334,36 @@ fn cpu_quota_us(limits: &Limits) -> u64 {
 /// Init is in the group as well, and is not the task's to pay for.
 fn processes_with_init(limits: &Limits) -> u64 {
     limits.processes_max + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_millis(20);
+
+    #[test]
+    fn a_group_goes_with_the_groups_that_a_task_made_in_it() {
+        let home = tempfile::tempdir().unwrap();
+        let group = home.path().join("run");
+        fs::create_dir_all(group.join("docker/abc")).unwrap();
+        fs::create_dir_all(group.join("systemd")).unwrap();
+        clear_away(&group, PATIENCE).unwrap();
+        assert!(!group.exists());
+        clear_away(&group, PATIENCE).unwrap();
+    }
+
+    #[test]
+    fn only_a_group_that_somebody_lives_in_holds_an_ending_up() {
+        let home = tempfile::tempdir().unwrap();
+        let group = home.path().join("run");
+        fs::create_dir_all(group.join("inside")).unwrap();
+        // Of a namespace we cannot see into, and so a number that nobody can kill.
+        fs::write(group.join("inside/cgroup.procs"), "0\n").unwrap();
+        let why = clear_away(&group, PATIENCE).unwrap_err();
+        assert!(why.contains("run cannot be emptied"), "{why}");
+        fs::write(group.join("inside/cgroup.procs"), "").unwrap();
+        clear_away(&group, PATIENCE).unwrap();
+        assert!(group.exists(), "what else keeps it there is not our business");
+    }
 }

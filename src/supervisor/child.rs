@@ -8,13 +8,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use model::{order::RunOrder, rendezvous::DIRECTORY};
+use model::{
+    order::{RunOrder, SECRETS},
+    rendezvous::DIRECTORY,
+};
 
 use super::{
     leash::{self, Up},
     neighbours,
+    sandbox::Rooms,
 };
-use crate::rundir::RunDir;
 
 const PATH_DEFAULT: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -44,6 +47,7 @@ pub struct Paths {
     pub cache: PathBuf,
     pub tmp: PathBuf,
     pub peers: PathBuf,
+    pub secrets: PathBuf,
     /// Of Python; in the same place inside and outside.
     pub environment: Option<PathBuf>,
     pub gang: PathBuf,
@@ -52,25 +56,42 @@ pub struct Paths {
 impl Paths {
     pub fn in_sandbox(environment: Option<PathBuf>) -> Self {
         let [input, output, code, cache, tmp] = ["/input", "/output", "/code", "/cache", "/tmp"].map(PathBuf::from);
-        Self { input, output, code, cache, tmp, peers: DIRECTORY.into(), environment, gang: neighbours::ROOM.into() }
+        Self {
+            input,
+            output,
+            code,
+            cache,
+            tmp,
+            peers: DIRECTORY.into(),
+            secrets: SECRETS.into(),
+            environment,
+            gang: neighbours::ROOM.into(),
+        }
     }
 
-    pub fn without_sandbox(dir: &RunDir, order: &RunOrder, environment: Option<PathBuf>) -> Self {
+    pub fn without_sandbox(rooms: &Rooms) -> Self {
+        let dir = &rooms.dir;
+        let input = match &rooms.input {
+            Some(directory) if directory.is_dir() => directory.clone(),
+            None if rooms.channels.is_empty() => dir.root(),
+            Some(_) | None => dir.inputs(),
+        };
         Self {
-            input: order.input.as_ref().map_or_else(|| dir.root(), PathBuf::from),
+            input,
             output: dir.output(),
-            code: order.code.as_ref().map_or_else(|| dir.tmp(), PathBuf::from),
+            code: rooms.code.clone().unwrap_or_else(|| dir.tmp()),
             cache: dir.cache(),
             tmp: dir.tmp(),
             peers: dir.peers(),
-            environment,
+            secrets: dir.secrets(),
+            environment: rooms.environment.clone(),
             gang: dir.gang(),
         }
     }
 
     /// Where a path of the sandbox really is: `/peers/hostfile` is the file `hostfile` in the peers' room.
     fn real(&self, path: &str) -> PathBuf {
-        let rooms = |it: &Self| [&it.input, &it.output, &it.code, &it.cache, &it.tmp, &it.peers].map(Clone::clone);
+        let rooms = |it: &Self| [&it.input, &it.output, &it.code, &it.cache, &it.tmp, &it.peers, &it.secrets].map(Clone::clone);
         let mut path = PathBuf::from(path);
         for (name, room) in rooms(&Self::in_sandbox(None)).iter().zip(rooms(self)) {
             if let Ok(rest) = path.strip_prefix(name) {
@@ -84,7 +105,15 @@ impl Paths {
 
 impl Program {
     pub fn new(order: &RunOrder, paths: &Paths) -> io::Result<Self> {
-        Self::of(&order.command, order, paths)
+        let told = order.freight.arguments.iter().map(|it| format!("{}={}", it.flag, paths.real(&it.path).to_string_lossy()));
+        let command: Vec<String> = order.command.iter().cloned().chain(told).collect();
+        Self::of(&command, order, paths)
+    }
+
+    /// What runs before it, if anything.
+    pub fn before(order: &RunOrder, paths: &Paths) -> io::Result<Option<Self>> {
+        let shell = |line: &String| ["/bin/sh".into(), "-c".into(), line.clone()];
+        order.setup.as_ref().map(|line| Self::of(&shell(line), order, paths)).transpose()
     }
 
     /// Another command in the same surroundings.
@@ -152,7 +181,8 @@ fn environment(order: &RunOrder, paths: &Paths) -> BTreeMap<String, String> {
     ]);
     env.extend(neighbours::variables(order, &paths.gang));
     env.extend(order.env.iter().map(|(name, value)| (name.clone(), value.clone())));
-    env.extend(order.paths.iter().map(|(name, path)| (name.clone(), text(&paths.real(path)))));
+    let told = order.paths.iter().chain(&order.freight.paths);
+    env.extend(told.map(|(name, path)| (name.clone(), text(&paths.real(path)))));
     if let Some(environment) = &paths.environment {
         let path = env.get("PATH").map_or(PATH_DEFAULT, String::as_str);
         let path = format!("{}:{path}", text(&environment.join("bin")));
@@ -166,20 +196,39 @@ fn environment(order: &RunOrder, paths: &Paths) -> BTreeMap<String, String> {
 pub const RUN_VARIABLE: &str = "TRAINMASTER_RUN";
 
 /// Becomes the user's program. Called in a process that was just forked for it; never returns.
-pub fn become_program(program: &Program, pipes: &Pipes, cwd: &Path, ready: (BorrowedFd<'_>, &Up)) -> ! {
+pub fn become_program((setup, program): (Option<&Program>, &Program), pipes: &Pipes, cwd: &Path, ready: (BorrowedFd<'_>, &Up)) -> ! {
     if let Err(error) = prepare(pipes, cwd) {
         let _ = leash::say(ready.0, &Up::Refused { why: format!("the child could not be prepared: {error}") });
         exit_now(127);
     }
     // No word to go means that the supervisor is dead, and then nothing may start. Whoever asks all the
     // same must not take it for a success.
-    if leash::say(ready.0, ready.1).is_err() || !heard_go(&pipes.go) {
+    let is_set_up = || setup.is_none_or(|setup| heard_go(&pipes.go) && set_up(setup, ready.0));
+    if leash::say(ready.0, ready.1).is_err() || !is_set_up() || !heard_go(&pipes.go) {
         exit_now(127);
     }
     let bytes = program.exec().to_ne_bytes();
     // SAFETY: the buffer outlives the call.
     unsafe { libc::write(pipes.failure.as_raw_fd(), bytes.as_ptr().cast(), bytes.len()) };
     exit_now(127)
+}
+
+/// Runs it beside us, with everything we have. Answers whether it went well, and tells how it went.
+fn set_up(setup: &Program, up: BorrowedFd<'_>) -> bool {
+    const COULD_NOT: i32 = 127 << 8;
+    let mut status = COULD_NOT;
+    // SAFETY: this process has one thread, so the copy is whole; and the status outlives the call.
+    unsafe {
+        match libc::fork() {
+            0 => {
+                setup.exec();
+                exit_now(127);
+            }
+            -1 => {}
+            pid => while libc::waitpid(pid, &raw mut status, 0) == -1 && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {},
+        }
+    }
+    leash::say(up, &Up::SetupEnded { status }).is_ok() && status == 0
 }
 
 fn heard_go(go: &OwnedFd) -> bool {
@@ -277,11 +326,13 @@ mod tests {
 
     #[test]
     fn without_a_sandbox_a_path_of_it_is_where_its_room_really_is() {
-        let rooms = ["/real/in", "/real/out", "/real/code", "/real/cache", "/real/tmp", "/real/run/peers"].map(PathBuf::from);
-        let [input, output, code, cache, tmp, peers] = rooms;
-        let outside = Paths { input, output, code, cache, tmp, peers, environment: None, gang: "/g".into() };
+        let rooms =
+            ["/real/in", "/real/out", "/real/code", "/real/cache", "/real/tmp", "/real/run/peers", "/real/run/secrets"].map(PathBuf::from);
+        let [input, output, code, cache, tmp, peers, secrets] = rooms;
+        let outside = Paths { input, output, code, cache, tmp, peers, secrets, environment: None, gang: "/g".into() };
         for (path, real) in [
             ("/peers/hostfile", "/real/run/peers/hostfile"),
+            ("/secrets/key", "/real/run/secrets/key"),
             ("/output", "/real/out"),
             ("/input/a/b", "/real/in/a/b"),
             ("/outputs", "/outputs"),

@@ -10,7 +10,8 @@ use model::task::Ending;
 
 use crate::{crash, rundir::RunDir};
 
-const RECORD_BYTES_MAX: i64 = 4096;
+/// With the clues of a failure, which are small on purpose.
+const RECORD_BYTES_MAX: i64 = 16 << 10;
 
 /// Takes the room the record will need while there still is some.
 pub fn reserve(dir: &RunDir) -> io::Result<()> {
@@ -68,8 +69,7 @@ mod tests {
     fn a_record_is_read_back_whole_and_half_of_one_is_no_ending() {
         let home = tempfile::tempdir().unwrap();
         let dir = RunDir::at(home.path());
-        let ending =
-            Ending { cause: Cause::Exited { code: 3 }, started_at_ms: Some(1), ended_at_ms: 2, peak_memory_bytes: Some(5), cpu_ms: None };
+        let ending = Ending { peak_memory_bytes: Some(5), ..Ending::new(Cause::Exited { code: 3 }, Some(1), 2) };
         reserve(&dir).unwrap();
         assert_eq!(read(&dir).unwrap(), None);
         record(&dir, &ending).unwrap();

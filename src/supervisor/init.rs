@@ -4,6 +4,7 @@
 use std::{
     fs, io,
     os::fd::AsRawFd,
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -12,10 +13,12 @@ use model::order::RunOrder;
 use super::{
     cgroup::Door,
     child::{self, Paths, Pipes, Program, exit_now},
+    clues,
     leash::{Down, Leash, Up},
+    pattern::Pattern,
     reach::{guests::Guests, line::Line},
     sandbox::{self, Rooms},
-    signals, tree,
+    secrets, signals, spawn, tree,
 };
 
 /// What init needs to know, put together before it is forked.
@@ -26,6 +29,8 @@ pub struct Task<'a> {
     pub rooms: &'a Rooms,
     pub order: &'a RunOrder,
     pub pipes: Pipes,
+    /// Of which the task gets a copy, where that is all it needs.
+    pub pattern: Option<&'a Pattern>,
     /// By which guests are asked for, where others may reach into this task.
     pub line: Option<Line>,
 }
@@ -39,6 +44,12 @@ pub struct Walls {
 }
 
 impl Walls {
+    /// The namespaces that init is born into.
+    pub fn namespaces(self) -> i32 {
+        let user = if self.user.is_some() { libc::CLONE_NEWUSER } else { 0 };
+        user | if self.mount_and_pid { libc::CLONE_NEWNS | libc::CLONE_NEWPID } else { 0 }
+    }
+
     /// What goes missing when the kernel says no.
     pub fn refused(self, error: &io::Error) -> String {
         match self.user {
@@ -85,16 +96,25 @@ fn prepare(task: &Task<'_>, leash: &Leash) -> io::Result<Option<(i32, Paths)>> {
         }
     }
     let mut missing: Vec<String> = task.doors.iter().filter_map(Door::enter).collect();
-    let (unfurnished, paths) = move_in(task);
+    let (unfurnished, paths) = match task.pattern {
+        Some(pattern) => (sandbox::move_into_copy(task.rooms, pattern)?, Paths::in_sandbox(None)),
+        None => move_in(task),
+    };
     missing.extend(unfurnished);
-    let program = Program::new(task.order, &paths)?;
+    let (setup, program) = (Program::before(task.order, &paths)?, Program::new(task.order, &paths)?);
     if leash.hear::<Down>()?.is_none() {
         return Ok(None);
+    }
+    let ready = Up::Ready { missing };
+    let become_program = || -> ! { child::become_program((setup.as_ref(), &program), &task.pipes, &paths.code, (leash.as_fd(), &ready)) };
+    // A child that is let go at once needs no memory of its own before it is; nobody has to be heeded meanwhile.
+    if setup.is_none() && task.order.gang.is_none() {
+        return spawn::fork_to_exec(|| become_program()).map(|main| Some((main, paths)));
     }
     // SAFETY: this process has one thread, so the copy is whole.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error()),
-        0 => child::become_program(&program, &task.pipes, &paths.code, (leash.as_fd(), &Up::Ready { missing })),
+        0 => become_program(),
         main => Ok(Some((main, paths))),
     }
 }
@@ -104,10 +124,13 @@ fn move_in(task: &Task<'_>) -> (Vec<String>, Paths) {
     let outside = |why: &str| {
         let paths = format!("{why}: /input, /output, /code and /cache are only to be found through TRAINMASTER_INPUT and its sisters");
         let mut missing = vec![paths, "the server's data directory can be seen by the task".to_owned()];
+        if let Err(error) = secrets::lay_out(&task.rooms.secrets, &task.rooms.dir) {
+            missing.push(format!("its secrets are not in {}: {error}", task.rooms.dir.secrets().display()));
+        }
         if let Some(Err(error)) = task.rooms.gang.as_ref().map(|gang| gang.do_without(&task.rooms.dir)) {
             missing.push(format!("other tasks cannot be reached: {error}"));
         }
-        (missing, Paths::without_sandbox(&task.rooms.dir, task.order, task.rooms.environment.clone()))
+        (missing, Paths::without_sandbox(task.rooms))
     };
     if !task.walls.mount_and_pid {
         return outside("there is no mount namespace");
@@ -181,7 +204,8 @@ impl<'a> Init<'a> {
                 0 => return true,
                 pid if pid == self.main => {
                     self.main_ended = true;
-                    self.tell(&Up::MainEnded { status });
+                    let full_shm = if status == 0 { None } else { clues::room(Path::new("/dev/shm")).filter(|it| clues::is_full(*it)) };
+                    self.tell(&Up::MainEnded { status, full_shm });
                     self.keep_if_failed(status);
                 }
                 pid => {

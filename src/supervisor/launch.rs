@@ -3,14 +3,15 @@
 use std::{
     fs::{self, File},
     io::{self, Read, Write},
-    net::TcpListener,
+    net::{TcpListener, UdpSocket},
     os::fd::{AsRawFd, OwnedFd},
-    path::{Path, PathBuf},
     time::Duration,
 };
 
 use model::{
-    order::RunOrder,
+    order::{Report, RunOrder},
+    secret::SecretValues,
+    step::StepKind,
     task::{Cause, Whose},
 };
 use serde::{Deserialize, Serialize};
@@ -19,20 +20,24 @@ use super::{
     cgroup::{self, Blueprint, Group},
     child::{Pipes, explain},
     gang,
-    identity::Identity,
     init::{self, Walls},
-    journal::now_ms,
+    journal::{now_ms, say},
     leash::{self, Down, Leash, Up},
+    logs::Logs,
     neighbours::Neighbours,
+    pattern::Pattern,
     reach::{
         Door,
         line::{self, Line},
     },
     report::Home,
     sandbox::{self, Rooms},
+    setup::Setup,
     signals, spawn,
+    stage::Ready,
+    steps::Steps,
 };
-use crate::{crash, rundir::RunDir};
+use crate::{crash, identity::Identity, rundir::RunDir};
 
 /// A child that runs, and the ends of everything that leads to it.
 pub struct Launched {
@@ -47,6 +52,9 @@ pub struct Launched {
     pub group: Group,
     /// Where other tasks of the gang may start something in this one.
     pub door: Option<Door>,
+    /// What was carried in stays where it is for as long as these are held; and so do the child's mounts, which would else
+    /// have to be taken apart before init can be counted as gone.
+    pub _held: Vec<File>,
 }
 
 /// What the second line of `supervisor.json` holds: whom to look for when the supervisor is gone.
@@ -65,24 +73,38 @@ pub struct ChildRecord {
 pub struct Ground<'a> {
     pub dir: &'a RunDir,
     pub order: &'a RunOrder,
-    /// Where the child's Python environment is.
-    pub environment: Option<PathBuf>,
+    /// The first word of the command without any secret in it.
+    pub program: &'a str,
+    /// What only the child may see.
+    pub secret_files: SecretValues,
+    pub ready: Ready,
     pub blueprint: &'a Blueprint,
     /// Signals that ask us to stop wait here.
     pub stop: &'a OwnedFd,
     pub home: &'a Home,
+    pub steps: &'a Steps,
+    pub pattern: Option<&'a Pattern>,
 }
 
 /// Starts the child, with as much around it as the kernel grants. The error is how the run ended
-/// without ever having begun.
-pub fn launch(ground: &Ground<'_>) -> Result<Launched, Cause> {
+/// without ever having begun. With the child comes its log, in which there may be something already.
+pub fn launch(mut ground: Ground<'_>) -> Result<(Launched, Logs), Cause> {
+    let held = std::mem::take(&mut ground.ready.fetched.held);
+    let (mut launched, logs) = launch_in_walls(&ground)?;
+    launched._held.extend(held);
+    Ok((launched, logs))
+}
+
+fn launch_in_walls(ground: &Ground<'_>) -> Result<(Launched, Logs), Cause> {
     let rooms = rooms(ground)?;
     address_and_ports_are_ours(ground.order)?;
     sandbox::furnish(&rooms).map_err(|error| platform(format!("the run's directories could not be made: {error}")))?;
     let mut refused = Vec::new();
-    for walls in walls_to_try() {
-        match (Try { ground, rooms: &rooms, walls, refused: &refused }).start() {
+    for (walls, pattern) in ways_to_try(ground, &rooms) {
+        match (Try { ground, rooms: &rooms, walls, pattern, refused: &refused }).start() {
             Ok(launched) => return Ok(launched),
+            // Nothing is missing where it is built anew.
+            Err(Failed::Walls(why)) if pattern.is_some() => say(&format!("no copy of a root could be had: {why}")),
             Err(Failed::Walls(why)) => refused.push(why),
             Err(Failed::Cause(cause)) => return Err(cause),
         }
@@ -112,26 +134,31 @@ fn walls_to_try() -> Vec<Walls> {
     if uid.is_root() { vec![Walls { user: None, mount_and_pid: true }, around_user, none] } else { vec![around_user, none] }
 }
 
+/// The strongest walls can also be had around a copy, which is quicker.
+fn ways_to_try<'a>(ground: &Ground<'a>, rooms: &Rooms) -> impl Iterator<Item = (Walls, Option<&'a Pattern>)> {
+    let strongest = Walls { user: None, mount_and_pid: true };
+    let copy = ground.pattern.filter(|pattern| pattern.suits(rooms)).map(|pattern| (strongest, Some(pattern)));
+    copy.into_iter().chain(walls_to_try().into_iter().map(|walls| (walls, None)))
+}
+
 fn rooms(ground: &Ground<'_>) -> Result<Rooms, Cause> {
-    let order = ground.order;
+    let (order, staged) = (ground.order, &ground.ready.fetched.staged);
     if order.command.is_empty() {
         return Err(user("the command is empty".into()));
     }
-    let mut texts = order.command.iter().chain(order.env.keys()).chain(order.env.values());
+    let mut texts = order.command.iter().chain(&order.setup).chain(order.env.keys()).chain(order.env.values());
     if let Some(text) = texts.find(|text| text.contains('\0')) {
         return Err(user(format!("`{}` has a null character in it", text.escape_default())));
     }
-    let directory = |what: &str, path: &Option<String>| match path {
-        None => Ok(None),
-        Some(path) if Path::new(path).is_dir() => Ok(Some(PathBuf::from(path))),
-        Some(path) => Err(user(format!("the {what} directory `{path}` is not there"))),
-    };
     Ok(Rooms {
         dir: ground.dir.clone(),
-        code: directory("code", &order.code)?,
-        input: directory("input", &order.input)?,
+        code: staged.code.clone(),
+        input: staged.input.clone(),
+        channels: staged.channels.clone(),
+        outputs: order.freight.outputs.iter().filter_map(|it| it.name.clone()).collect(),
         files: order.files.clone(),
-        environment: ground.environment.clone(),
+        secrets: ground.secret_files.clone(),
+        environment: ground.ready.environment.clone(),
         shared_memory_bytes: order.limits.shared_memory_bytes,
         gang: order.gang.as_ref().map(|gang| Neighbours::new(gang, order.run.task.to_string())),
     })
@@ -139,7 +166,7 @@ fn rooms(ground: &Ground<'_>) -> Result<Rooms, Cause> {
 
 /// A place that is not ours, or ports that are not free, are the platform's fault: it gave them out.
 fn address_and_ports_are_ours(order: &RunOrder) -> Result<(), Cause> {
-    if let Err(error) = TcpListener::bind((order.address.as_str(), 0)) {
+    if let Err(error) = UdpSocket::bind((order.address.as_str(), 0)) {
         return Err(platform(format!("the address {} is not of this machine: {error}", order.address)));
     }
     for port in &order.ports {
@@ -155,6 +182,7 @@ struct Try<'a> {
     ground: &'a Ground<'a>,
     rooms: &'a Rooms,
     walls: Walls,
+    pattern: Option<&'a Pattern>,
     /// What earlier tries have shown to be missing.
     refused: &'a [String],
 }
@@ -170,7 +198,7 @@ struct Ends {
 }
 
 impl Try<'_> {
-    fn start(&self) -> Result<Launched, Failed> {
+    fn start(&self) -> Result<(Launched, Logs), Failed> {
         let order = self.ground.order;
         let is_reached = order.gang.as_ref().is_some_and(|gang| gang.launch.is_some());
         let (ends, pipes, theirs) =
@@ -179,7 +207,9 @@ impl Try<'_> {
         let (doors, unopened) = group.doors();
         // A process can only be born into a group that is there already.
         let birthplace = if self.ground.blueprint.has_unified_controllers() { group.birthplace() } else { None };
-        let init = match spawn::fork_into(self.walls, birthplace.as_ref()) {
+        // Whoever gets a copy goes into a namespace of mounts by itself.
+        let namespaces = if self.pattern.is_some() { libc::CLONE_NEWPID } else { self.walls.namespaces() };
+        let init = match spawn::fork_with(namespaces, birthplace.as_ref()) {
             Ok(0) => {
                 drop(ends);
                 self.be_init(pipes, theirs, &doors)
@@ -199,7 +229,8 @@ impl Try<'_> {
     }
 
     fn be_init(&self, pipes: Pipes, (leash, line): (Leash, Option<Line>), doors: &[cgroup::Door]) -> ! {
-        init::run(init::Task { walls: self.walls, doors, rooms: self.rooms, order: self.ground.order, pipes, line }, leash)
+        let Try { walls, rooms, pattern, .. } = *self;
+        init::run(init::Task { walls, doors, rooms, order: self.ground.order, pipes, pattern, line }, leash)
     }
 
     fn refused_by_kernel(&self, group: &Group, error: &io::Error) -> Failed {
@@ -230,7 +261,7 @@ struct Begun {
 }
 
 impl Begun {
-    fn bring_to_exec(mut self, ground: &Ground<'_>, order: &RunOrder) -> Result<Launched, Failed> {
+    fn bring_to_exec(mut self, ground: &Ground<'_>, order: &RunOrder) -> Result<(Launched, Logs), Failed> {
         let child = match self.wait_until_ready() {
             Ok(child) => child,
             Err(failed) => return Err(self.undo(failed)),
@@ -243,19 +274,24 @@ impl Begun {
         if signals::take(ground.stop) {
             return Err(self.undo(Failed::Cause(Cause::Stopped { killed: false })));
         }
+        let mut logs = Logs::new(ground.dir);
+        if let Some(cause) = order.setup.as_ref().and_then(|_| ground.steps.time(StepKind::Setup, || self.set_up(ground, &mut logs))) {
+            return Err(self.undo(Failed::Cause(cause)));
+        }
         let door = match Door::open(order, self.ends.line.take()) {
             Ok(door) => door,
             Err(error) => return Err(self.undo(Failed::Cause(platform(format!("its launcher cannot listen: {error}"))))),
         };
-        if let Some(cause) = order.gang.as_ref().and_then(|gang| gang::wait(gang, ground.home, ground.stop, &self.ends.leash)) {
+        let wait = |gang| ground.steps.time(StepKind::Gang, || gang::wait(gang, ground.home, ground.stop, &self.ends.leash));
+        if let Some(cause) = order.gang.as_ref().and_then(wait) {
             return Err(self.undo(Failed::Cause(cause)));
         }
-        let command = order.command.first().map_or("", String::as_str);
-        if let Some(why) = self.exec(command) {
+        if let Some(why) = self.exec(ground.program) {
             return Err(self.undo(Failed::Cause(why)));
         }
+        let mounts = if self.walls.mount_and_pid { File::open(format!("/proc/{}/ns/mnt", self.init)).ok() } else { None };
         let Ends { leash, stdout, stderr, .. } = self.ends;
-        Ok(Launched {
+        let launched = Launched {
             init: self.init,
             pid_namespace: self.walls.mount_and_pid,
             child,
@@ -266,7 +302,9 @@ impl Begun {
             stderr,
             group: self.group,
             door,
-        })
+            _held: mounts.into_iter().collect(),
+        };
+        Ok((launched, logs))
     }
 
     /// Answers the child's pid, in our own numbers.
@@ -287,10 +325,28 @@ impl Begun {
                     Ok(heard.pid)
                 }
                 Up::Refused { why } => Err(Failed::Walls(why)),
-                Up::Stopping | Up::Killing | Up::MainEnded { .. } | Up::Kept => Err(gone("the child ended before it was started")),
+                Up::SetupEnded { .. } | Up::Stopping | Up::Killing | Up::MainEnded { .. } | Up::Kept => {
+                    Err(gone("the child ended before it was started"))
+                }
             },
             Ok(None) => Err(self.why_init_died()),
             Err(error) => Err(gone(&format!("init cannot be understood: {error}"))),
+        }
+    }
+
+    /// Answers how the run ended, if what comes before the command did not succeed.
+    fn set_up(&self, ground: &Ground<'_>, logs: &mut Logs) -> Option<Cause> {
+        let task = &ground.order.run.task;
+        let (what, zh) = (format!("{task} runs its setup"), format!("{task} 正在运行准备脚本"));
+        ground.home.knock(&Report::Preparing { what, zh });
+        let Ends { leash, go, stdout, stderr, .. } = &self.ends;
+        let cause = Setup { leash, go, stdout, stderr, stop: ground.stop }.run(logs).err()?;
+        let kills = self.group.usage().oom_kills;
+        logs.say(&format!("{cause}; the command was not started"));
+        let _ = logs.finish();
+        match cause {
+            Cause::SetupFailed { .. } if kills > 0 => Some(Cause::OutOfMemory { limit_bytes: ground.order.limits.memory_bytes, kills }),
+            cause => Some(cause),
         }
     }
 
@@ -331,8 +387,17 @@ impl Begun {
     }
 }
 
-/// Waits until a process of ours is gone, and answers the CPU time of it and of everyone it has reaped.
-pub fn wait_for_end(pid: i32) -> Option<Duration> {
+/// What a process and everyone it has waited for were charged for, when it is gone.
+#[derive(Clone, Copy, Debug)]
+pub struct LastAccount {
+    pub cpu: Duration,
+    pub read_bytes: u64,
+    pub written_bytes: u64,
+}
+
+/// Waits until a process of ours is gone, and answers its account.
+pub fn wait_for_end(pid: i32) -> Option<LastAccount> {
+    const BLOCK_BYTES: u64 = 512;
     // SAFETY: all zeroes is a valid value, and both outlive the call.
     let (done, usage) = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
@@ -340,5 +405,9 @@ pub fn wait_for_end(pid: i32) -> Option<Duration> {
         (libc::wait4(pid, &raw mut status, 0, &raw mut usage), usage)
     };
     let time = |it: libc::timeval| Duration::from_secs(it.tv_sec.cast_unsigned()) + Duration::from_micros(it.tv_usec.cast_unsigned());
-    (done == pid).then(|| time(usage.ru_utime) + time(usage.ru_stime))
+    (done == pid).then(|| LastAccount {
+        cpu: time(usage.ru_utime) + time(usage.ru_stime),
+        read_bytes: usage.ru_inblock.cast_unsigned() * BLOCK_BYTES,
+        written_bytes: usage.ru_oublock.cast_unsigned() * BLOCK_BYTES,
+    })
 }

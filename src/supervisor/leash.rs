@@ -15,14 +15,17 @@ const WORD_BYTES_MAX: usize = 16 << 10;
 pub enum Up {
     /// The child stands before its exec and waits for the word. With it goes what the kernel refused.
     Ready { missing: Vec<String> },
+    /// What runs before the command has ended, with this status of `waitpid`.
+    SetupEnded { status: i32 },
     /// The child cannot be started in these namespaces.
     Refused { why: String },
     /// The stop came while the main process lived; everyone was asked to end.
     Stopping,
     /// The grace was over and something still lived.
     Killing,
-    /// The main process ended, with this status of `waitpid`.
-    MainEnded { status: i32 },
+    /// The main process ended, with this status of `waitpid`. If it failed and `/dev/shm` was full: what was free of it, and
+    /// its size. Nobody else can see that, and not for long.
+    MainEnded { status: i32, full_shm: Option<(u64, u64)> },
     /// It has failed, and everyone else was ended; init stays, and the sandbox with it.
     Kept,
 }
@@ -140,9 +143,9 @@ mod tests {
     #[test]
     fn words_arrive_with_their_speaker_and_an_end_is_heard() {
         let (ours, theirs) = pair().unwrap();
-        theirs.say(&Up::MainEnded { status: 256 }).unwrap();
+        theirs.say(&Up::MainEnded { status: 256, full_shm: None }).unwrap();
         let heard = ours.hear::<Up>().unwrap().unwrap();
-        assert_eq!(heard.word, Up::MainEnded { status: 256 });
+        assert_eq!(heard.word, Up::MainEnded { status: 256, full_shm: None });
         assert_eq!(heard.pid, std::process::id().cast_signed());
         drop(theirs);
         assert!(ours.hear::<Up>().unwrap().is_none());

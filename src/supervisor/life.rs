@@ -1,7 +1,7 @@
 //! A supervisor's life, in the order in which things must happen.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, OnceCell},
     convert::Infallible,
     fs,
     io::Write,
@@ -12,8 +12,8 @@ use std::{
 
 use anyhow::Context;
 use model::{
-    order::{Report, RunOrder},
-    task::{Cause, Ending},
+    order::{Report, RunOrder, RunSecrets},
+    task::{Cause, Ending, TaskState},
 };
 use serde::{Deserialize, Serialize};
 use tokio::{
@@ -23,23 +23,29 @@ use tokio::{
 };
 
 use super::{
+    carry::Carrier,
     cgroup::{Blueprint, Hierarchies},
-    exit,
-    identity::Identity,
+    clues, exit,
     journal::{self, now_ms, say},
-    launch::{self, Ground, Launched},
+    launch::{self, Ground, LastAccount, Launched},
     letter::Letter,
     lock::Lock,
     logs::Logs,
+    pattern::Pattern,
     report::{Home, PATIENCE, Told},
+    secrets,
     ship::Shipment,
-    signals, stage,
+    signals,
+    stage::Stage,
+    steps::Steps,
     told::{self, Remote},
+    usage::{Sampler, UsageShipment},
     watch::{self, Seen},
 };
 use crate::{
     client::Client,
     crash,
+    identity::Identity,
     rundir::{RunDir, new_private_file},
 };
 
@@ -50,17 +56,22 @@ pub struct SupervisorRecord {
     pub cgroups: Vec<PathBuf>,
 }
 
-pub fn live(told: &told::Told) -> anyhow::Result<()> {
-    become_independent();
+pub fn live(told: &told::Told, pattern: Option<Pattern>) -> anyhow::Result<()> {
+    become_independent(pattern.as_ref());
     let dir = RunDir::at(&told.dir);
     journal::open(dir.journal());
     // Somebody else supervises this run already.
     let Some(_lock) = Lock::take(&dir.letter()).context("taking the lock")? else { return Ok(()) };
     crash::point("start.after-spawn-before-identity-recorded");
     let Some((order, home)) = find_order(&dir, told.remote.as_ref())? else { return Ok(()) };
-    let life = Life { dir, order, home, stop: signals::descriptor(&STOPPING)?, is_remote: told.remote.is_some() };
+    let (stop, is_remote) = (signals::descriptor(&STOPPING)?, told.remote.is_some());
+    let life = Life { dir, order, home, stop, is_remote, steps: Steps::default(), secrets: OnceCell::new(), pattern };
+    // The server knows that it is over, and wants what it has left.
+    if life.dir.wanted().exists() {
+        return life.after_the_end(None);
+    }
     if let Some(ending) = exit::read(&life.dir).context("reading the exit record")? {
-        return life.tell_from_the_door(ending);
+        return life.after_the_end(Some(ending));
     }
     // An earlier supervisor of this run is dead, and what its child did nobody can know. It is not ours
     // to start it a second time.
@@ -72,13 +83,17 @@ const STOPPING: [i32; 2] = [libc::SIGTERM, libc::SIGINT];
 
 /// Out of the server's session, so that nothing meant for the server reaches us; and no signal may end
 /// us before we are ready for it.
-fn become_independent() {
+fn become_independent(pattern: Option<&Pattern>) {
     signals::hold_back(&[libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGCHLD]);
     // SAFETY: plain system calls on this process alone.
     unsafe {
         libc::setsid();
         libc::umask(0o077);
-        libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0);
+        let kept = pattern.map_or(2, |pattern| pattern.as_raw_fd().cast_unsigned());
+        if kept > 3 {
+            libc::syscall(libc::SYS_close_range, 3, kept - 1, 0);
+        }
+        libc::syscall(libc::SYS_close_range, kept + 1, u32::MAX, 0);
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     }
 }
@@ -109,6 +124,12 @@ fn runtime() -> anyhow::Result<Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?)
 }
 
+/// Who works beside the watch, for as long as there is something to watch.
+struct Beside<'a> {
+    shipment: Option<(Shipment, UsageShipment)>,
+    sampler: Sampler<'a>,
+}
+
 struct Life {
     dir: RunDir,
     order: RunOrder,
@@ -116,6 +137,10 @@ struct Life {
     /// Signals that ask us to stop wait here.
     stop: OwnedFd,
     is_remote: bool,
+    steps: Steps,
+    /// Known once they were asked for.
+    secrets: OnceCell<RunSecrets>,
+    pattern: Option<Pattern>,
 }
 
 impl Life {
@@ -126,30 +151,68 @@ impl Life {
         let launched = self.launch(&blueprint);
         protect_ourselves();
         match launched {
-            Ok(launched) => self.watch(&launched),
+            Ok((launched, logs)) => self.watch(&launched, logs),
             Err(cause) => {
-                let ending = never_started(cause);
+                secrets::take_away(&self.dir);
+                let ending = self.with_what_it_left(Ending::new(cause, None, now_ms()));
                 exit::record(&self.dir, &ending).context("writing the exit record")?;
-                self.tell_from_the_door(ending)
+                if self.is_remote {
+                    runtime()?.block_on(Shipment::new(self.home.clone(), &self.dir).ship(Instant::now() + PATIENCE));
+                }
+                self.after_the_end(Some(ending))
             }
         }
     }
 
-    fn launch(&self, blueprint: &Blueprint) -> Result<Launched, Cause> {
-        let environment = stage::environment(&self.dir, &self.order, &self.home, &self.stop)?;
-        launch::launch(&Ground { dir: &self.dir, order: &self.order, environment, blueprint, stop: &self.stop, home: &self.home })
+    fn launch(&self, blueprint: &Blueprint) -> Result<(Launched, Logs), Cause> {
+        let (dir, order, home, stop) = (&self.dir, &self.order, &self.home, &self.stop);
+        let asked = secrets::ask(order, home, stop)?;
+        let (secrets, steps) = (self.secrets.get_or_init(|| asked), &self.steps);
+        let ready = Stage { dir, order, secrets, home, stop, steps }.set()?;
+        let program = order.command.first().map_or("", String::as_str);
+        let (order, secret_files) = order.filled(secrets);
+        let pattern = self.pattern.as_ref();
+        launch::launch(Ground { dir, order: &order, program, secret_files, ready, blueprint, stop, home, steps, pattern })
     }
 
     /// A child that is over in a blink is told of once, by its ending, which also says when it started. A
     /// thousand small tasks are done in half the time for it.
-    fn watch(&self, launched: &Launched) -> anyhow::Result<()> {
-        let (mut logs, mut seen) = (Logs::new(&self.dir), Seen::default());
+    fn watch(&self, launched: &Launched, mut logs: Logs) -> anyhow::Result<()> {
+        let mut seen = Seen::default();
         let over = watch::watch_a_blink(launched, &mut logs, &self.stop, &mut seen).context("watching the child")?;
         if over && !self.is_remote && launched.missing.is_empty() {
-            let ending = self.conclude(launched, &mut logs, seen)?;
-            return self.tell_from_the_door(ending);
+            let (ending, _) = self.conclude(launched, &mut logs, seen)?;
+            return self.after_the_end(Some(ending));
         }
         runtime()?.block_on(self.see_it_through(launched, logs, seen))
+    }
+
+    /// The child is over and everyone of it is gone: what is left to do is to say so, and to carry out what it has left.
+    fn after_the_end(&self, ending: Option<Ending>) -> anyhow::Result<()> {
+        match ending {
+            Some(ending) if !self.carries() => self.tell_from_the_door(ending),
+            None if !self.carries() => Ok(()),
+            Some(_) | None => runtime()?.block_on(async {
+                let tell = async {
+                    let report = ending.map(|ending| Report::Ended { ending });
+                    match report.filter(|report| !self.home.knock(report)) {
+                        Some(report) => self.tell_ending(None, report).await,
+                        None => Ok(()),
+                    }
+                };
+                let finish = Sender::new(true);
+                tokio::try_join!(tell, self.carry(finish.subscribe())).map(|_| ())
+            }),
+        }
+    }
+
+    /// Whether anything is still to be copied out.
+    fn carries(&self) -> bool {
+        self.order.copies_out() && !self.dir.synced().exists()
+    }
+
+    async fn carry(&self, finish: Receiver<bool>) -> anyhow::Result<()> {
+        if self.carries() { Carrier::new(&self.dir, &self.order, &self.home).carry(finish).await } else { Ok(()) }
     }
 
     /// Says it once and goes, if there is somebody who says yes. Else it takes longer.
@@ -158,14 +221,61 @@ impl Life {
         if self.home.knock(&report) { Ok(()) } else { runtime()?.block_on(self.tell_ending(None, report)) }
     }
 
+    /// The same where there is no other work that would have to wait meanwhile.
+    async fn say_in_passing(&self, end: Report) -> anyhow::Result<()> {
+        if self.home.knock(&end) { Ok(()) } else { self.tell_ending(None, end).await }
+    }
+
     /// Waits until everyone is gone, and writes down how it ended.
-    fn conclude(&self, launched: &Launched, logs: &mut Logs, seen: Seen) -> anyhow::Result<Ending> {
-        let ending = watch::conclude(launched, logs, seen, &self.order.limits).map_err(anyhow::Error::msg)?;
+    fn conclude(&self, launched: &Launched, logs: &mut Logs, seen: Seen) -> anyhow::Result<(Ending, Option<LastAccount>)> {
+        let (ending, account) = watch::conclude(launched, logs, seen, &self.order.limits);
+        secrets::take_away(&self.dir);
         if let Err(error) = logs.finish() {
             say(&format!("the log may not survive a power cut: {error}"));
         }
+        let ending = self.with_what_it_left(ending);
         exit::record(&self.dir, &ending).context("writing the exit record")?;
-        Ok(ending)
+        Ok((ending, account))
+    }
+
+    /// With how it came to begin, and, if it failed, with what the log and the disk say.
+    fn with_what_it_left(&self, mut ending: Ending) -> Ending {
+        ending.steps = self.steps.all();
+        ending.spoke_at_ms = clues::spoke_at_ms(&self.dir).filter(|at_ms| ending.started_at_ms.is_some_and(|began| began <= *at_ms));
+        if ending.cause.state() == TaskState::Failed {
+            let nothing = RunSecrets::default();
+            clues::add_what_it_left(ending.clues.get_or_insert_default(), &self.dir, self.secrets.get().unwrap_or(&nothing));
+        }
+        ending
+    }
+
+    fn started(&self, launched: &Launched) -> Report {
+        Report::Started {
+            at_ms: launched.started_at_ms,
+            pid: launched.child.cast_unsigned(),
+            missing: launched.missing.clone(),
+            steps: self.steps.all(),
+            spoke_at_ms: self.spoke_since(launched),
+        }
+    }
+
+    fn spoke_since(&self, launched: &Launched) -> Option<u64> {
+        clues::spoke_at_ms(&self.dir).filter(|at_ms| *at_ms >= launched.started_at_ms)
+    }
+
+    /// Tells of the child's first word, if that comes later than its start is told.
+    async fn tell_first_word(&self, launched: &Launched) {
+        const FIRST_LOOK: Duration = Duration::from_secs(1);
+        const BETWEEN_LOOKS_MAX: Duration = Duration::from_secs(30);
+        let mut pause = FIRST_LOOK;
+        loop {
+            tokio::time::sleep(pause).await;
+            if let Some(at_ms) = self.spoke_since(launched) {
+                self.home.tell(&Report::Spoke { at_ms }, Instant::now() + WHILE_IT_RUNS).await;
+                return;
+            }
+            pause = (pause * 2).min(BETWEEN_LOOKS_MAX);
+        }
     }
 
     fn write_down_who_we_are(&self, blueprint: &Blueprint) -> anyhow::Result<()> {
@@ -175,19 +285,37 @@ impl Life {
     }
 
     /// From the first blink to the report of the end.
-    async fn see_it_through(&self, launched: &Launched, mut logs: Logs, seen: Seen) -> anyhow::Result<()> {
+    async fn see_it_through(&self, launched: &Launched, logs: Logs, seen: Seen) -> anyhow::Result<()> {
+        let finish = Sender::new(false);
+        tokio::try_join!(self.see_the_child(launched, logs, seen, &finish), self.carry(finish.subscribe())).map(|_| ())
+    }
+
+    async fn see_the_child(&self, launched: &Launched, mut logs: Logs, seen: Seen, finish: &Sender<bool>) -> anyhow::Result<()> {
         let (start_told, so_far) = (Cell::new(false), Sender::new(seen));
-        let mut shipment = self.is_remote.then(|| Shipment::new(self.home.clone(), &self.dir));
+        let mut beside = Beside { shipment: self.is_remote.then(|| self.shipments()), sampler: Sampler::new(&self.dir, &self.order) };
         let seen = tokio::select! {
             seen = watch::watch(launched, &mut logs, &self.stop, &so_far) => seen.context("watching the child")?,
-            never = self.meanwhile(launched, (&start_told, so_far.subscribe()), &mut shipment) => match never {},
+            never = self.meanwhile(launched, (&start_told, so_far.subscribe()), &mut beside) => match never {},
         };
-        let ending = self.conclude(launched, &mut logs, seen)?;
-        if let Some(shipment) = &mut shipment {
-            shipment.ship(Instant::now() + PATIENCE).await;
+        let (ending, account) = self.conclude(launched, &mut logs, seen)?;
+        if let Some(account) = account {
+            beside.sampler.finish(account);
+        }
+        finish.send_replace(true);
+        if let Some((output, usage)) = &mut beside.shipment {
+            let until = Instant::now() + PATIENCE;
+            tokio::join!(output.ship(until), usage.ship(until));
         }
         let start_matters = !start_told.get() && !launched.missing.is_empty();
-        self.tell_ending(start_matters.then(|| started(launched)), Report::Ended { ending }).await
+        if !start_matters && !self.is_remote && !self.carries() {
+            return self.say_in_passing(Report::Ended { ending }).await;
+        }
+        self.tell_ending(start_matters.then(|| self.started(launched)), Report::Ended { ending }).await
+    }
+
+    /// What goes to a server that does not share our disk.
+    fn shipments(&self) -> (Shipment, UsageShipment) {
+        (Shipment::new(self.home.clone(), &self.dir), UsageShipment::new(self.home.clone(), &self.dir))
     }
 
     /// What is done beside watching, and may wait for the server as long as it likes.
@@ -195,19 +323,32 @@ impl Life {
         &self,
         launched: &Launched,
         (start_told, mut so_far): (&Cell<bool>, Receiver<Seen>),
-        shipment: &mut Option<Shipment>,
+        Beside { shipment, sampler }: &mut Beside<'_>,
     ) -> Infallible {
         let tell = async {
-            let told = self.home.tell(&started(launched), Instant::now() + WHILE_IT_RUNS).await;
+            let start = self.started(launched);
+            let told = self.home.tell(&start, Instant::now() + WHILE_IT_RUNS).await;
             start_told.set(told == Told::Yes(()));
-            let seen = so_far.wait_for(|seen| seen.kept_since_ms.is_some()).await.map(|seen| *seen);
-            if let Some(kept) = seen.ok().and_then(|seen| watch::kept(launched, seen, &self.order)) {
+            let is_silent = matches!(start, Report::Started { spoke_at_ms: None, .. });
+            let kept = so_far.wait_for(|seen| seen.kept_since_ms.is_some());
+            let listen = async {
+                if is_silent {
+                    self.tell_first_word(launched).await;
+                }
+                std::future::pending::<Infallible>().await
+            };
+            let seen = tokio::select! {
+                seen = kept => seen.map(|seen| *seen),
+                never = listen => match never {},
+            };
+            if let Some(mut kept) = seen.ok().and_then(|seen| watch::kept(launched, seen, &self.order)) {
+                kept.ending = self.with_what_it_left(kept.ending);
                 self.home.tell(&Report::Kept { kept }, Instant::now() + WHILE_IT_RUNS).await;
             }
         };
         let ship = async {
-            if let Some(shipment) = shipment {
-                shipment.keep_shipping().await;
+            if let Some((output, usage)) = shipment {
+                tokio::join!(output.keep_shipping(), usage.keep_shipping());
             }
         };
         let receive = async {
@@ -215,7 +356,7 @@ impl Life {
                 door.serve().await;
             }
         };
-        tokio::join!(tell, ship, receive);
+        tokio::join!(tell, ship, receive, sampler.keep_looking(launched));
         std::future::pending().await
     }
 
@@ -243,12 +384,4 @@ impl Life {
 /// after the child is born, so that it does not inherit it.
 fn protect_ourselves() {
     let _ = fs::write("/proc/self/oom_score_adj", "-900");
-}
-
-fn started(launched: &Launched) -> Report {
-    Report::Started { at_ms: launched.started_at_ms, pid: launched.child.cast_unsigned(), missing: launched.missing.clone() }
-}
-
-fn never_started(cause: Cause) -> Ending {
-    Ending { cause, started_at_ms: None, ended_at_ms: now_ms(), peak_memory_bytes: None, cpu_ms: None }
 }

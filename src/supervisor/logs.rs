@@ -10,10 +10,11 @@ use std::{
 
 use model::logs::{Piece, Stream};
 
-use super::journal::now_us;
+use super::journal::{self, now_us};
 use crate::{
+    config::Keeping,
     crash,
-    rundir::{RunDir, new_private_file},
+    rundir::{RunDir, gap::Cap, new_private_file},
 };
 
 /// As much as is read before it is written.
@@ -27,6 +28,8 @@ pub struct Logs {
     index_bytes: u64,
     /// Since there was last room on the disk.
     dropped_bytes: u64,
+    /// None where everything is kept.
+    cap: Option<Cap>,
     batch: Batch,
 }
 
@@ -56,7 +59,8 @@ struct Batch {
 impl Logs {
     pub fn new(dir: &RunDir) -> Self {
         let batch = Batch { buffer: vec![0; BATCH_BYTES_MAX].into_boxed_slice(), filled: 0, pieces: Vec::new() };
-        Self { dir: dir.clone(), files: None, log_bytes: 0, index_bytes: 0, dropped_bytes: 0, batch }
+        let cap = Keeping::of_this_process().run_bytes_max.map(Cap::new);
+        Self { dir: dir.clone(), files: None, log_bytes: 0, index_bytes: 0, dropped_bytes: 0, cap, batch }
     }
 
     /// The files, made on the first call that finds room for them.
@@ -104,6 +108,7 @@ impl Logs {
         let batch = std::mem::replace(&mut self.batch, Batch { buffer: Box::default(), filled: 0, pieces: Vec::new() });
         let written = if self.say_what_was_dropped() { self.append(&batch.pieces, &batch.buffer[..batch.filled]) } else { 0 };
         self.dropped_bytes += (batch.filled - written) as u64;
+        self.keep_within_bounds();
         self.batch = Batch {
             filled: 0,
             pieces: {
@@ -113,6 +118,23 @@ impl Logs {
             },
             buffer: batch.buffer,
         };
+    }
+
+    /// Words of our own. Of very many, the last.
+    pub fn say(&mut self, words: &str) {
+        const WORDS_BYTES_MAX: usize = 128 << 10;
+        self.flush();
+        let from = (words.len().saturating_sub(WORDS_BYTES_MAX)..words.len()).find(|at| words.is_char_boundary(*at)).unwrap_or(words.len());
+        let line = format!("[trainmaster: {}]\n", &words[from..]);
+        self.append(&[ours(&line)], line.as_bytes());
+    }
+
+    fn keep_within_bounds(&mut self) {
+        let (Some(cap), Some(files)) = (&mut self.cap, &self.files) else { return };
+        if let Err(error) = cap.keep(&self.dir, &files.log, self.log_bytes, now_us() / 1000) {
+            journal::say(&format!("nothing of the log can be dropped, so it grows beyond its bound: {error}"));
+            self.cap = None;
+        }
     }
 
     /// The last words, and everything safe on disk.
@@ -132,8 +154,7 @@ impl Logs {
             return true;
         }
         let words = format!("\n[trainmaster: {} bytes dropped: no space left on the disk]\n", self.dropped_bytes);
-        let piece = Piece { offset: 0, at_us: now_us(), length: words.len() as u32, stream: Stream::Stderr };
-        let said = self.append(&[piece], words.as_bytes()) == words.len();
+        let said = self.append(&[ours(&words)], words.as_bytes()) == words.len();
         if said {
             self.dropped_bytes = 0;
         }
@@ -197,12 +218,22 @@ impl Logs {
 
 impl Batch {
     fn note(&mut self, stream: Stream, length: usize) {
-        if length > 0 {
-            let piece = Piece { offset: self.filled as u64, at_us: now_us(), length: length as u32, stream };
-            self.pieces.push(piece);
-            self.filled += length;
+        const TOGETHER_US: u64 = 1000;
+        if length == 0 {
+            return;
         }
+        let at_us = now_us();
+        match self.pieces.last_mut() {
+            Some(last) if last.stream == stream && at_us.saturating_sub(last.at_us) < TOGETHER_US => last.length += length as u32,
+            _ => self.pieces.push(Piece { offset: self.filled as u64, at_us, length: length as u32, stream }),
+        }
+        self.filled += length;
     }
+}
+
+/// A piece of our own words.
+fn ours(words: &str) -> Piece {
+    Piece { offset: 0, at_us: now_us(), length: words.len() as u32, stream: Stream::Platform }
 }
 
 /// A disk that had room for the first file and not for the second leaves the first one empty.

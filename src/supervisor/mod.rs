@@ -3,11 +3,13 @@
 //!
 //! It outlives the server, and needs nothing of it but, now and then, an open ear.
 
+mod carry;
 pub mod cgroup;
 mod child;
+mod clues;
+mod environment;
 pub mod exit;
 mod gang;
-pub mod identity;
 mod init;
 mod journal;
 mod launch;
@@ -19,16 +21,23 @@ mod logs;
 mod mounts;
 mod neighbours;
 mod nursery;
+mod pattern;
+mod porter;
+mod provenance;
 pub mod reach;
 pub mod record;
 mod report;
 mod sandbox;
+mod secrets;
+mod setup;
 mod ship;
 pub mod signals;
 mod spawn;
 mod stage;
+mod steps;
 mod told;
 mod tree;
+mod usage;
 mod watch;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -48,7 +57,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         nursery::tend();
         return ExitCode::SUCCESS;
     }
-    let lived = told::read(arguments).and_then(|told| life::live(&told));
+    let lived = told::read(arguments).and_then(|told| life::live(&told, None));
     match lived {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -10,6 +10,10 @@ use std::{
 };
 
 use model::order::{GangOrder, RunOrder};
+use nix::{
+    ifaddrs::{InterfaceAddress, getifaddrs},
+    net::if_::InterfaceFlags,
+};
 
 use super::{
     mounts::{bind, make_read_only},
@@ -121,8 +125,10 @@ pub fn variables(order: &RunOrder, room: &Path) -> BTreeMap<String, String> {
     }
     if order.address.parse::<IpAddr>().is_ok_and(|it| it.is_loopback()) {
         // Open MPI does not look there by itself, and elsewhere the tasks of virtual nodes are not to be found.
-        let loopback = ["OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include", "PRTE_MCA_prte_if_include"];
+        let loopback = ["OMPI_MCA_btl_tcp_if_include", "OMPI_MCA_oob_tcp_if_include"];
         all.extend(loopback.map(|name| (name, "127.0.0.0/8".into())));
+        // Open MPI 5 has no use for the loopback at all, and must not take another hint for itself.
+        all.extend(outward_interface().map(|name| ("PRTE_MCA_prte_if_include", name)));
     }
     if nix::unistd::geteuid().is_root() {
         let allow =
@@ -130,6 +136,15 @@ pub fn variables(order: &RunOrder, room: &Path) -> BTreeMap<String, String> {
         all.extend(allow.map(|name| (name, "1".into())));
     }
     all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// An interface with an address that is not this machine's alone.
+fn outward_interface() -> Option<String> {
+    let is_outward = |it: &InterfaceAddress| {
+        let is_up = it.flags.contains(InterfaceFlags::IFF_UP) && !it.flags.contains(InterfaceFlags::IFF_LOOPBACK);
+        is_up && it.address.is_some_and(|address| address.as_sockaddr_in().is_some())
+    };
+    getifaddrs().ok()?.find(is_outward).map(|it| it.interface_name)
 }
 
 /// Our ssh comes first in `PATH`. For a host that is none of the gang's it steps aside for the machine's own.
@@ -172,6 +187,7 @@ mod tests {
         let told = variables(&order, Path::new(ROOM));
         assert_eq!(told["OMPI_MCA_plm_rsh_agent"], "/.trainmaster/bin/ssh");
         assert_eq!(told["OMPI_MCA_btl_tcp_if_include"], "127.0.0.0/8");
+        assert_ne!(told.get("PRTE_MCA_prte_if_include").map(String::as_str), Some("lo"));
         assert!(!told.contains_key("OMPI_MCA_btl"));
         let outside = variables(&order, Path::new("/data/gang"));
         assert_eq!((outside["TRAINMASTER_GANG"].as_str(), outside["OMPI_MCA_btl"].as_str()), ("/data/gang", "tcp,self"));

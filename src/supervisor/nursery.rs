@@ -17,7 +17,15 @@ use std::{
     time::Duration,
 };
 
-use super::{cgroup::Hierarchies, child::exit_now, identity, life, signals, told::Told};
+use super::{
+    cgroup::Hierarchies,
+    child::exit_now,
+    life,
+    pattern::{Machine, Pattern},
+    signals,
+    told::Told,
+};
+use crate::{identity, rundir::RunDir};
 
 /// The flag that makes a `supervise` a nursery.
 pub const FLAG: &str = "--nursery";
@@ -79,7 +87,7 @@ pub fn tend() {
     let _ = identity::boot_id();
     let line = io::stdin();
     let line = line.as_fd();
-    let mut open = true;
+    let (mut open, mut patterns) = (true, Patterns::default());
     loop {
         let [asked] = signals::wait_for([line.as_raw_fd()], Some(IDLE_MAX));
         if !asked && open {
@@ -89,7 +97,7 @@ pub fn tend() {
             open = false;
         }
         match next(line) {
-            Some(dir) => raise(dir),
+            Some(dir) => raise(dir, &mut patterns),
             None => return,
         }
     }
@@ -103,15 +111,40 @@ fn next(line: BorrowedFd<'_>) -> Option<PathBuf> {
     Some(PathBuf::from(OsStr::from_bytes(&bytes[..length])))
 }
 
+/// The pattern of the roots, while there is one that is like the machine.
+#[derive(Default)]
+struct Patterns {
+    asked: usize,
+    last: Option<(Machine, Pattern)>,
+}
+
+impl Patterns {
+    /// Whoever comes alone is sooner done without.
+    fn look(&mut self, dir: &RunDir) {
+        self.asked += 1;
+        let is_good = self.last.as_ref().is_some_and(|(machine, _)| machine.is_as_it_was());
+        if self.asked > 1 && !is_good && nix::unistd::geteuid().is_root() {
+            // Without one every root is built by itself.
+            self.last = Machine::look().and_then(|machine| Ok((machine, Pattern::build(dir)?))).ok();
+        }
+    }
+
+    /// For the one who is raised, who has no use for what the machine was like.
+    fn into_last(self) -> Option<Pattern> {
+        self.last.map(|(_, pattern)| pattern)
+    }
+}
+
 /// A fork that fails is not reported: the run stays as nobody's, and is started again.
-fn raise(dir: PathBuf) {
+fn raise(dir: PathBuf, patterns: &mut Patterns) {
+    patterns.look(&RunDir::at(&dir));
     // SAFETY: this process has one thread, so the copy is whole.
     if unsafe { libc::fork() } != 0 {
         return;
     }
     let lived = catch_unwind(AssertUnwindSafe(|| {
         leave_the_line()?;
-        life::live(&Told { dir, remote: None })
+        life::live(&Told { dir, remote: None }, std::mem::take(patterns).into_last())
     }));
     match lived {
         Ok(Ok(())) => exit_now(0),

@@ -2,13 +2,13 @@
 //! listens, and init starts what the caller asks for beside the child.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     io,
     net::TcpListener as StdListener,
     os::fd::OwnedFd,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -18,6 +18,7 @@ use tokio::{
     io::{Interest, unix::AsyncFd},
     net::{TcpListener, TcpStream},
     sync::{Semaphore, oneshot},
+    task::AbortHandle,
 };
 
 pub mod book;
@@ -35,6 +36,7 @@ use super::journal::say;
 
 /// A launcher needs one, a person a few; more is somebody's mistake.
 const CALLERS_MAX: usize = 64;
+const STRANGERS_MAX: usize = 64;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A task that can be reached: the door is open, and nobody looks after it yet.
@@ -70,23 +72,45 @@ impl Door {
             key: self.key.clone(),
             name: self.name.clone(),
             next: AtomicU64::new(1),
+            room: Semaphore::new(CALLERS_MAX),
             waiting: Mutex::default(),
         });
         let listening = house.clone();
         tokio::spawn(async move { listening.hear().await });
-        let room = Arc::new(Semaphore::new(CALLERS_MAX));
+        let mut strangers = Strangers::default();
         loop {
             let Ok((stream, _)) = listener.accept().await else {
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             };
-            // One too many is hung up on, so that callers with a key need not wait behind callers without.
-            let (Ok(place), house) = (room.clone().try_acquire_owned(), house.clone()) else { continue };
-            tokio::spawn(async move {
-                house.receive(stream).await;
-                drop(place);
-            });
+            let (house, is_known) = (house.clone(), Arc::new(AtomicBool::new(false)));
+            let known = is_known.clone();
+            let visit = tokio::spawn(async move { house.receive(stream, &known).await });
+            strangers.add(Stranger { visit: visit.abort_handle(), is_known });
         }
+    }
+}
+
+/// Who stands at the door and has not shown a key so far.
+struct Stranger {
+    visit: AbortHandle,
+    is_known: Arc<AtomicBool>,
+}
+
+/// Those at the door, in the order in which they came. One too many sends the first away: who has a key is in within a moment, so
+/// nobody waits behind those who have none.
+#[derive(Default)]
+struct Strangers(VecDeque<Stranger>);
+
+impl Strangers {
+    fn add(&mut self, stranger: Stranger) {
+        self.0.retain(|it| !it.visit.is_finished() && !it.is_known.load(Ordering::Relaxed));
+        if self.0.len() >= STRANGERS_MAX
+            && let Some(first) = self.0.pop_front()
+        {
+            first.visit.abort();
+        }
+        self.0.push_back(stranger);
     }
 }
 
@@ -101,6 +125,8 @@ struct House {
     key: Key,
     name: String,
     next: AtomicU64,
+    /// For callers whose key was seen.
+    room: Semaphore,
     /// Who wants to know how which guest ended.
     waiting: Mutex<HashMap<u64, oneshot::Sender<Option<i32>>>>,
 }
@@ -112,9 +138,13 @@ struct Asked {
 }
 
 impl House {
-    async fn receive(&self, stream: TcpStream) {
+    async fn receive(&self, stream: TcpStream, is_known: &AtomicBool) {
         // Strangers knock; that is not worth a word.
-        let _ = session::receive(self, stream).await;
+        let Ok(welcome) = session::welcome(self, stream).await else { return };
+        is_known.store(true, Ordering::Relaxed);
+        if let Ok(_place) = self.room.try_acquire() {
+            let _ = welcome.attend(self).await;
+        }
     }
 
     /// Hears from init how guests ended.

@@ -9,14 +9,14 @@ use std::{
 use model::{
     gang::GangView,
     ids::RunKey,
-    order::{Report, RunOrder},
+    order::{Report, RunOrder, RunSecrets},
 };
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::{
     client::{Call, Client, ClientError},
-    rundir::RunDir,
+    rundir::{RunDir, side_door},
 };
 
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -70,7 +70,8 @@ impl Home {
     /// Tells the server once, in passing. Answers whether it has heard.
     pub fn knock(&self, report: &Report) -> bool {
         let body = serde_json::to_string(report).expect("a report is JSON");
-        self.client.borrow().tell_in_passing(&self.report_path(), &body)
+        let door = self.dir.data().map(side_door);
+        self.client.borrow().tell_in_passing(door.as_deref(), &self.report_path(), &body)
     }
 
     fn report_path(&self) -> String {
@@ -79,15 +80,26 @@ impl Home {
 
     /// Tells the server, again and again until it has heard or the time is over.
     pub async fn tell(&self, report: &Report, until: Instant) -> Told {
-        let path = self.report_path();
         let body = serde_json::to_vec(report).expect("a report is JSON");
-        let tell = async || self.client().call(Call::post(&path, body.clone())).await;
+        self.post(&self.report_path(), &body, until).await
+    }
+
+    /// The same with anything that is JSON, at any place of the server.
+    pub async fn post(&self, path: &str, body: &[u8], until: Instant) -> Told {
+        let tell = async || self.client().call(Call::post(path, body.to_vec())).await;
         self.persist(until, async || tell().await.map_or_else(no, |_| Told::Yes(()))).await
     }
 
     /// Asks what there is to do.
     pub async fn order(&self, until: Instant) -> Told<RunOrder> {
         let path = format!("/api/v1/runs/{}/order", self.run);
+        let ask = async || self.client().call(Call::get(&path)).await;
+        self.persist(until, async || ask().await.map_or_else(no, read)).await
+    }
+
+    /// Asks for what this run alone may know.
+    pub async fn secrets(&self, until: Instant) -> Told<RunSecrets> {
+        let path = format!("/api/v1/runs/{}/secrets", self.run);
         let ask = async || self.client().call(Call::get(&path)).await;
         self.persist(until, async || ask().await.map_or_else(no, read)).await
     }
@@ -126,7 +138,9 @@ impl Home {
 }
 
 fn read<T: DeserializeOwned>(body: bytes::Bytes) -> Told<T> {
-    serde_json::from_slice(&body).map_or_else(|error| Told::Unwanted(error.to_string()), Told::Yes)
+    // Where it went wrong is told, and not what stood there: it may be a secret.
+    let why = |error: serde_json::Error| Told::Unwanted(format!("an answer that is not understood, at column {}", error.column()));
+    serde_json::from_slice(&body).map_or_else(why, Told::Yes)
 }
 
 /// A refusal is final, unless it is the kind that passes: too slow, too early, too many.

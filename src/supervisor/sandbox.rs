@@ -10,16 +10,22 @@ use std::{
     fs, io,
     os::{
         fd::{AsRawFd, OwnedFd},
-        unix::{ffi::OsStrExt, fs::PermissionsExt},
+        unix::{
+            ffi::OsStrExt,
+            fs::{PermissionsExt, symlink},
+        },
     },
     path::{Path, PathBuf},
 };
 
+use model::secret::SecretValues;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
 use super::{
     mounts::{bind, make_read_only, path_of},
     neighbours::Neighbours,
+    pattern::{self, Pattern},
+    secrets,
 };
 use crate::rundir::{RunDir, private_dir};
 
@@ -27,9 +33,16 @@ use crate::rundir::{RunDir, private_dir};
 pub struct Rooms {
     pub dir: RunDir,
     pub code: Option<PathBuf>,
+    /// All of `/input`.
     pub input: Option<PathBuf>,
+    /// What is seen at `/input/NAME`. Each is a directory, or one file.
+    pub channels: BTreeMap<String, PathBuf>,
+    /// Names of directories in `/output` that the child finds made.
+    pub outputs: Vec<String>,
     /// Text by name, to be seen at `/peers`.
     pub files: BTreeMap<String, String>,
+    /// Text by name, to be seen at `/secrets` by this child and nobody else.
+    pub secrets: SecretValues,
     /// A Python environment, seen where it really is: its scripts name their own place.
     pub environment: Option<PathBuf>,
     pub shared_memory_bytes: u64,
@@ -37,24 +50,16 @@ pub struct Rooms {
 }
 
 /// What the child's root has in the place of the machine's own.
-const OURS: [&str; 8] = ["proc", "input", "output", "code", "cache", "tmp", "peers", ".trainmaster"];
+const OURS: [&str; 9] = ["proc", "input", "output", "code", "cache", "tmp", "peers", "secrets", ".trainmaster"];
 
 /// Builds the rooms and moves in. Answers what could not be had.
 ///
 /// Up to the pivot a failure leaves us in the machine's own root, where the child can still run.
 pub fn move_in(rooms: &Rooms, in_user_namespace: bool) -> io::Result<Vec<String>> {
-    let mut missing = Vec::new();
     let root = rooms.dir.root();
-    // SAFETY: a plain system call on this process alone. What is made here is for the child to see.
-    unsafe { libc::umask(0o022) };
-    let empty = open_path(&root)?;
-    mount_at("/", None, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None)?;
-    mount_kind(&root, "tmpfs", MsFlags::empty(), "mode=755,size=1m")?;
-    // Our root lies inside a directory that is about to be shown in it; it must not show itself.
-    mount_at(&root, None, MsFlags::MS_UNBINDABLE, None)?;
-    missing.extend(bring_the_machine(&root)?);
+    let (empty, mut missing) = begin(&root)?;
     missing.extend(proc(&root)?);
-    missing.extend(devices_and_kernel(&root, rooms.shared_memory_bytes));
+    missing.extend(shared_memory(&root, rooms.shared_memory_bytes));
     missing.extend(own_rooms(rooms, &root, in_user_namespace)?);
     if let Some(gang) = &rooms.gang {
         missing.extend(gang.move_in(&rooms.dir, &root));
@@ -66,6 +71,46 @@ pub fn move_in(rooms: &Rooms, in_user_namespace: bool) -> io::Result<Vec<String>
     make_read_only(&root, false)?;
     pivot(&root)?;
     Ok(missing)
+}
+
+/// Builds what every task's root has in common, and moves in. Answers what could not be had.
+pub fn build_pattern(root: &Path, private: &Path) -> io::Result<Vec<String>> {
+    let (empty, missing) = begin(root)?;
+    hide(private, root, &empty)?;
+    make_read_only(root, false)?;
+    pivot(root)?;
+    Ok(missing)
+}
+
+/// Moves into a copy of the pattern, and brings only what is this task's own.
+pub fn move_into_copy(rooms: &Rooms, pattern: &Pattern) -> io::Result<Vec<String>> {
+    let machine = Path::new("/");
+    let own = bound(rooms).into_iter().map(|(source, name)| Ok((pattern::detached(&source)?, name))).collect::<io::Result<Vec<_>>>()?;
+    pattern.enter()?;
+    mount_fresh_proc(machine)?;
+    for (mount, name) in &own {
+        pattern::attach(mount, &machine.join(name))?;
+    }
+    mount_at(machine, None, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None)?;
+    empty_code(&machine.join("code"))?;
+    Ok(pattern.missing.iter().cloned().chain(shared_memory(machine, rooms.shared_memory_bytes)).collect())
+}
+
+/// A root of our own with the machine in it, and places for what is not the machine's. Answers also the empty directory that
+/// it stands on, and what could not be had.
+fn begin(root: &Path) -> io::Result<(OwnedFd, Vec<String>)> {
+    // SAFETY: a plain system call on this process alone. What is made here is for the child to see.
+    unsafe { libc::umask(0o022) };
+    let empty = open_path(root)?;
+    mount_at("/", None, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None)?;
+    mount_kind(root, "tmpfs", MsFlags::empty(), "mode=755,size=1m")?;
+    // Our root lies inside a directory that is about to be shown in it; it must not show itself.
+    mount_at(root, None, MsFlags::MS_UNBINDABLE, None)?;
+    let mut missing = bring_the_machine(root)?;
+    let kernel = make_read_only(&root.join("sys"), true).err();
+    missing.extend(kernel.map(|error| format!("/sys is writable, so the task could lift its own limits: {error}")));
+    ["proc", "input", "output", "code", "cache", "tmp"].iter().try_for_each(|name| fs::create_dir(root.join(name)))?;
+    Ok((empty, missing))
 }
 
 /// Shows every top-level entry of the machine, except those that are ours.
@@ -87,7 +132,7 @@ fn bring_the_machine(root: &Path) -> io::Result<Vec<String>> {
 fn bring(entry: &fs::DirEntry, target: &Path) -> io::Result<()> {
     let kind = entry.file_type()?;
     if kind.is_symlink() {
-        return std::os::unix::fs::symlink(fs::read_link(entry.path())?, target);
+        return symlink(fs::read_link(entry.path())?, target);
     }
     if kind.is_dir() {
         fs::create_dir(target)?;
@@ -99,60 +144,81 @@ fn bring(entry: &fs::DirEntry, target: &Path) -> io::Result<()> {
 
 /// A fresh `/proc` shows the child its own pid namespace and nobody else's.
 fn proc(root: &Path) -> io::Result<Vec<String>> {
-    let target = root.join("proc");
-    fs::create_dir(&target)?;
-    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-    let Err(error) = mount_kind(&target, "proc", flags, "") else { return Ok(Vec::new()) };
-    bind(Path::new("/proc"), &target, true)?;
+    let Err(error) = mount_fresh_proc(root) else { return Ok(Vec::new()) };
+    bind(Path::new("/proc"), &root.join("proc"), true)?;
     Ok(vec![format!("/proc shows the whole machine: a fresh one was refused: {error}")])
 }
 
-/// Shared memory of the size that was asked for, and a `/sys` through which no task can lift its limits.
-fn devices_and_kernel(root: &Path, shared_memory_bytes: u64) -> Vec<String> {
+fn mount_fresh_proc(root: &Path) -> io::Result<()> {
+    mount_kind(&root.join("proc"), "proc", MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC, "")
+}
+
+/// Shared memory of the size that was asked for.
+fn shared_memory(root: &Path, shared_memory_bytes: u64) -> Option<String> {
     const SHARED_MEMORY_BYTES_DEFAULT: u64 = 64 << 20;
     let bytes = if shared_memory_bytes == 0 { SHARED_MEMORY_BYTES_DEFAULT } else { shared_memory_bytes };
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV;
     let shared = mount_kind(&root.join("dev/shm"), "tmpfs", flags, &format!("mode=1777,size={bytes}"));
-    let shared = shared.err().map(|error| format!("/dev/shm is the machine's own, of its own size: {error}"));
-    let kernel = make_read_only(&root.join("sys"), true).err();
-    let kernel = kernel.map(|error| format!("/sys is writable, so the task could lift its own limits: {error}"));
-    shared.into_iter().chain(kernel).collect()
+    shared.err().map(|error| format!("/dev/shm is the machine's own, of its own size: {error}"))
+}
+
+/// Directories of the run's own, and what the child calls them.
+fn bound(rooms: &Rooms) -> [(PathBuf, &'static str); 3] {
+    [(rooms.dir.tmp(), "tmp"), (rooms.dir.output(), "output"), (rooms.dir.cache(), "cache")]
 }
 
 fn own_rooms(rooms: &Rooms, root: &Path, in_user_namespace: bool) -> io::Result<Vec<String>> {
     let mut missing = Vec::new();
-    for (source, name) in [(rooms.dir.tmp(), "tmp"), (rooms.dir.output(), "output"), (rooms.dir.cache(), "cache")] {
-        let target = root.join(name);
-        fs::create_dir(&target)?;
-        bind(&source, &target, false)?;
+    for (source, name) in bound(rooms) {
+        bind(&source, &root.join(name), false)?;
     }
-    let input = root.join("input");
-    fs::create_dir(&input)?;
-    if let Some(source) = &rooms.input {
-        bind(source, &input, true)?;
-        missing.extend(make_read_only(&input, true).err().map(|error| format!("/input is writable: {error}")));
-    }
+    missing.extend(inputs(rooms, &root.join("input"))?);
     if !rooms.files.is_empty() {
         let peers = root.join("peers");
         fs::create_dir(&peers)?;
         bind(&rooms.dir.peers(), &peers, false)?;
         missing.extend(make_read_only(&peers, false).err().map(|error| format!("/peers is writable: {error}")));
     }
+    if !rooms.secrets.0.is_empty() {
+        secrets::show(&rooms.secrets, &root.join("secrets"))?;
+    }
     missing.extend(code(rooms, &root.join("code"), in_user_namespace)?);
     Ok(missing)
 }
 
+fn inputs(rooms: &Rooms, target: &Path) -> io::Result<Vec<String>> {
+    let channels = rooms.channels.iter().map(|(name, source)| (source, target.join(name)));
+    let mut missing = Vec::new();
+    for (source, target) in rooms.input.iter().map(|source| (source, target.to_owned())).chain(channels) {
+        if rooms.input.is_none() {
+            fs::create_dir(&target)?;
+        }
+        let target = within(source, target);
+        if !source.is_dir() {
+            fs::File::create(&target)?;
+        }
+        bind(source, &target, true)?;
+        missing.extend(make_read_only(&target, true).err().map(|error| format!("/input is writable: {error}")));
+    }
+    Ok(missing)
+}
+
+/// One file is found by its name in the directory of its channel.
+fn within(source: &Path, directory: PathBuf) -> PathBuf {
+    if source.is_dir() { directory } else { directory.join(source.file_name().unwrap_or_default()) }
+}
+
 /// The job's code with a writable layer of this run's own above it, so that no run changes what another sees.
 fn code(rooms: &Rooms, target: &Path, in_user_namespace: bool) -> io::Result<Vec<String>> {
-    fs::create_dir(target)?;
-    let Some(source) = &rooms.code else {
-        mount_kind(target, "tmpfs", MsFlags::MS_NOSUID | MsFlags::MS_NODEV, "mode=755")?;
-        return Ok(Vec::new());
-    };
+    let Some(source) = &rooms.code else { return empty_code(target).map(|()| Vec::new()) };
     let Err(error) = overlay(rooms, source, target, in_user_namespace) else { return Ok(Vec::new()) };
     bind(source, target, true)?;
     make_read_only(target, true)?;
     Ok(vec![format!("/code is read-only: a writable layer above it was refused: {error}")])
+}
+
+fn empty_code(target: &Path) -> io::Result<()> {
+    mount_kind(target, "tmpfs", MsFlags::MS_NOSUID | MsFlags::MS_NODEV, "mode=755")
 }
 
 fn overlay(rooms: &Rooms, source: &Path, target: &Path, in_user_namespace: bool) -> io::Result<()> {
@@ -204,7 +270,7 @@ fn open_path(path: &Path) -> io::Result<OwnedFd> {
     Ok(file.into())
 }
 
-fn mount_kind(target: &Path, kind: &str, flags: MsFlags, options: &str) -> io::Result<()> {
+pub fn mount_kind(target: &Path, kind: &str, flags: MsFlags, options: &str) -> io::Result<()> {
     Ok(mount(Some(kind), target, Some(kind), flags, Some(options))?)
 }
 
@@ -222,6 +288,8 @@ pub fn furnish(rooms: &Rooms) -> io::Result<()> {
         private_dir(&dir.code_upper())?;
         private_dir(&dir.code_work())?;
     }
+    link_inputs(rooms)?;
+    rooms.outputs.iter().try_for_each(|name| private_dir(&dir.output().join(name)))?;
     if !rooms.files.is_empty() {
         open_dir(&dir.peers())?;
         rooms.files.iter().try_for_each(|(name, text)| open_file(&dir.peers().join(name), text))?;
@@ -230,6 +298,25 @@ pub fn furnish(rooms: &Rooms) -> io::Result<()> {
         gang.furnish(dir)?;
     }
     fs::set_permissions(dir.tmp(), fs::Permissions::from_mode(0o1777))
+}
+
+/// For a child without rooms of its own.
+fn link_inputs(rooms: &Rooms) -> io::Result<()> {
+    let inputs = rooms.dir.inputs();
+    if !rooms.channels.is_empty() || rooms.input.as_ref().is_some_and(|it| !it.is_dir()) {
+        private_dir(&inputs)?;
+    }
+    if let Some(file) = rooms.input.as_ref().filter(|it| !it.is_dir()) {
+        symlink(file, within(file, inputs.clone()))?;
+    }
+    for (name, source) in &rooms.channels {
+        let place = inputs.join(name);
+        if !source.is_dir() {
+            private_dir(&place)?;
+        }
+        symlink(source, within(source, place))?;
+    }
+    Ok(())
 }
 
 /// For whoever the child becomes: it may give up its rights. The run's directory above stays closed to everyone else.

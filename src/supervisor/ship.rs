@@ -29,10 +29,10 @@ struct Freight {
     shipped_bytes: u64,
 }
 
-/// Both files of a run's output on their way.
+/// The files of a run on their way.
 pub struct Shipment {
     home: Home,
-    freights: [Freight; 2],
+    freights: [Freight; 3],
 }
 
 #[derive(Deserialize)]
@@ -44,7 +44,8 @@ impl Shipment {
     pub fn new(home: Home, dir: &RunDir) -> Self {
         // The bytes go before their index: a reader at the server never hears of bytes that are not there.
         let freight = |path: PathBuf, name| Freight { path, name, shipped_bytes: 0 };
-        Self { home, freights: [freight(dir.log(), "log"), freight(dir.index(), "index")] }
+        let freights = [freight(dir.provenance(), "provenance"), freight(dir.log(), "log"), freight(dir.index(), "index")];
+        Self { home, freights }
     }
 
     /// Ships what comes while the child runs. Ends only when the server wants no more.

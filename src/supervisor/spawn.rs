@@ -5,7 +5,7 @@ use std::{
     os::fd::{AsRawFd, FromRawFd, OwnedFd},
 };
 
-use super::init::Walls;
+use super::child::exit_now;
 
 /// The kernel's `clone_args`, as far as version 2 of it.
 #[repr(C, align(8))]
@@ -24,19 +24,12 @@ struct CloneArguments {
     cgroup: u64,
 }
 
-/// Like `fork`, with walls around the new process. `Ok(0)` in the new one.
+/// Like `fork`, with new namespaces around the new process. `Ok(0)` in the new one.
 ///
 /// The caller has one thread, and it must be the main one: when the thread that made init ends, the
 /// kernel kills init.
-pub fn fork_into(walls: Walls, birthplace: Option<&OwnedFd>) -> io::Result<i32> {
-    let mut flags = 0;
-    if walls.user.is_some() {
-        flags |= libc::CLONE_NEWUSER;
-    }
-    if walls.mount_and_pid {
-        flags |= libc::CLONE_NEWNS | libc::CLONE_NEWPID;
-    }
-    let flags = u64::from(flags.cast_unsigned());
+pub fn fork_with(namespaces: i32, birthplace: Option<&OwnedFd>) -> io::Result<i32> {
+    let flags = u64::from(namespaces.cast_unsigned());
     match clone3(flags, birthplace) {
         // Some container runtimes hide the newer call.
         Err(error) if birthplace.is_none() && error.raw_os_error() == Some(libc::ENOSYS) => clone(flags),
@@ -64,6 +57,25 @@ fn clone(flags: u64) -> io::Result<i32> {
 
 fn answer(pid: i64) -> io::Result<i32> {
     if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid as i32) }
+}
+
+/// Room for the last steps before an exec.
+const STACK_BYTES: usize = 256 << 10;
+
+/// A new process that borrows our memory instead of copying it, while we wait until it has become a program or ended. It
+/// must do no more than that.
+pub fn fork_to_exec<F: FnMut()>(mut become_program: F) -> io::Result<i32> {
+    extern "C" fn begin<F: FnMut()>(it: *mut libc::c_void) -> i32 {
+        // SAFETY: whoever started us waits with it in place.
+        unsafe { (*it.cast::<F>())() };
+        exit_now(127)
+    }
+    let mut stack = vec![0_u128; STACK_BYTES / size_of::<u128>()];
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the stack grows down from the end of a buffer that is ours and aligned, and stays until the new process has
+    // let go of it, as does what it is to do.
+    let pid = unsafe { libc::clone(begin::<F>, stack.as_mut_ptr_range().end.cast(), flags, (&raw mut become_program).cast()) };
+    if pid < 0 { Err(io::Error::last_os_error()) } else { Ok(pid) }
 }
 
 /// A pipe: reading end, writing end. Neither outlives an exec.

@@ -1,53 +1,112 @@
 //! What must be there before the child can start, and may take minutes to get.
 
-use std::{
-    cell::Cell,
-    os::fd::{AsRawFd, OwnedFd},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{os::fd::OwnedFd, path::PathBuf};
 
 use model::{
-    order::{Report, RunOrder},
+    code::CodePlan,
+    location::Location,
+    order::{Report, RunOrder, RunSecrets},
+    step::StepKind,
     task::Cause,
 };
 
-use super::{journal::say, report::Home, signals};
+use super::{
+    environment,
+    journal::say,
+    porter::{self, Fetched},
+    provenance,
+    report::Home,
+    steps::Steps,
+};
 use crate::{
-    code::python::{DIRECTORY_VARIABLE, NotMade, Shelf, Waiting},
     config::default_cache_dir,
+    porter::{
+        errand::{Errand, Kind, Staged},
+        place::on_this_machine,
+    },
     rundir::RunDir,
 };
 
-/// Answers where the child's Python environment is, if it wants one. The error is how the run ended
-/// without ever having begun.
-pub fn environment(dir: &RunDir, order: &RunOrder, home: &Home, stop: &OwnedFd) -> Result<Option<PathBuf>, Cause> {
-    let Some(wanted) = &order.environment else { return Ok(None) };
-    // Once it was taken the signal is gone, but not forgotten.
-    let stopped = Cell::new(false);
-    let pause = |time: Duration| {
-        signals::wait_for([stop.as_raw_fd()], Some(time));
-        stopped.set(stopped.get() || signals::take(stop));
-        stopped.get()
-    };
-    let tell = |words: &str| {
-        say(words);
-        home.knock(&Report::Preparing { what: format!("{} {words}", order.run.task) });
-    };
-    match shelf(dir).ready(wanted, &Waiting { pause: &pause, say: &tell }) {
-        Ok(place) => Ok(Some(place)),
-        Err(NotMade::Stopped) => Err(Cause::Stopped { killed: false }),
-        Err(NotMade::Failed { why, whose }) => {
-            say(&why);
-            Err(Cause::CannotStart { why, whose })
+/// Everything that was made ready outside of the run's own directory.
+#[derive(Default)]
+pub struct Ready {
+    pub fetched: Fetched,
+    /// Where the child's Python environment is.
+    pub environment: Option<PathBuf>,
+}
+
+/// Whoever makes a child's things ready.
+pub struct Stage<'a> {
+    pub dir: &'a RunDir,
+    pub order: &'a RunOrder,
+    pub secrets: &'a RunSecrets,
+    pub home: &'a Home,
+    /// Signals that ask us to stop wait here.
+    pub stop: &'a OwnedFd,
+    pub steps: &'a Steps,
+}
+
+impl Stage<'_> {
+    /// The error is how the run ended without ever having begun.
+    pub fn set(&self) -> Result<Ready, Cause> {
+        let fetched = match directories(self.order, self.dir) {
+            Some(mut staged) => {
+                provenance::look(self.order, &mut staged);
+                Fetched { staged, held: Vec::new() }
+            }
+            None => self.steps.time(StepKind::Fetched, || porter::fetch(&self.errand(), self.stop, &|words| self.tell(words)))?,
+        };
+        if let Some(commit) = &fetched.staged.commit {
+            say(&format!("its code is commit {commit}"));
+            self.home.knock(&Report::Code { commit: commit.clone() });
         }
+        let ready = Ready { environment: environment::ready(self, fetched.staged.code.as_deref())?, fetched };
+        provenance::write_down(self.dir, &ready);
+        Ok(ready)
+    }
+
+    fn errand(&self) -> Errand {
+        let shelves = self.dir.data().map_or_else(default_cache_dir, |data| data.to_owned());
+        Errand {
+            kind: Kind::Stage,
+            order: self.order.clone(),
+            secrets: self.secrets.clone(),
+            dir: self.dir.path().to_owned(),
+            shelves: std::path::absolute(&shelves).unwrap_or(shelves),
+        }
+    }
+
+    pub fn tell(&self, words: &str) {
+        say(words);
+        let task = &self.order.run.task;
+        self.home.knock(&Report::Preparing { what: format!("{task} {words}"), zh: format!("{task} 正在准备：{words}") });
     }
 }
 
-/// With the server's data, where there is any; else in the cache of whoever we are far from home.
-fn shelf(dir: &RunDir) -> Shelf {
-    let named = std::env::var_os(DIRECTORY_VARIABLE).filter(|it| !it.is_empty()).map(PathBuf::from);
-    let at_home = || dir.data().map(|data| data.join("environments"));
-    let place = named.or_else(at_home).unwrap_or_else(|| default_cache_dir().join("environments"));
-    Shelf::at(std::path::absolute(&place).unwrap_or(place))
+/// Where everything is, if all of it is in directories of this machine: then nobody has to be sent. Whoever is
+/// sent for the rest also says what is wrong with a place.
+fn directories(order: &RunOrder, dir: &RunDir) -> Option<Staged> {
+    let here = |location: &Location| {
+        let place = on_this_machine(location, &order.volumes, dir.private())?.ok()?;
+        place.is_dir().then_some(place)
+    };
+    if order.freight.from.is_some() {
+        return None;
+    }
+    let mut staged = Staged::default();
+    match &order.code {
+        None => {}
+        // How much it is has to be counted, where it is a volume's.
+        Some(CodePlan::At(location)) if location.volume().is_some() => return None,
+        Some(CodePlan::At(location)) => staged.code = Some(here(location)?),
+        Some(CodePlan::Git(_) | CodePlan::Upload(_)) => return None,
+    }
+    for input in &order.freight.inputs {
+        let place = if input.unpack { None } else { here(&input.from) }?;
+        match &input.name {
+            Some(name) => drop(staged.channels.insert(name.clone(), place)),
+            None => staged.input = Some(place),
+        }
+    }
+    Some(staged)
 }

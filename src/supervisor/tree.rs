@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, fs};
 
-use super::identity::stat;
+use crate::identity::stat;
 
 /// Kills everyone below `root`, and answers how many there were. Each is stopped before any is killed,
 /// so that nobody forks away while we walk.

@@ -7,9 +7,10 @@ use std::{
 };
 
 use model::{
+    clues::{Clues, FullPlace, ProcessLimit},
     logs::Stream,
     order::{Limits, RunOrder},
-    task::{Cause, Ending, Kept},
+    task::{Cause, Ending, Kept, TaskState},
 };
 use tokio::{
     io::{
@@ -21,8 +22,9 @@ use tokio::{
 
 use super::{
     cgroup::Usage,
-    journal::now_ms,
-    launch::{Launched, wait_for_end},
+    clues,
+    journal::{now_ms, say},
+    launch::{LastAccount, Launched, wait_for_end},
     leash::{Down, Up},
     logs::{Logs, Read},
     signals, tree,
@@ -37,6 +39,7 @@ pub struct Seen {
     pub killed: bool,
     /// When it failed, if its sandbox is kept.
     pub kept_since_ms: Option<u64>,
+    pub full_shm: Option<(u64, u64)>,
 }
 
 impl Seen {
@@ -44,9 +47,9 @@ impl Seen {
         match word {
             Up::Stopping => self.stopping = true,
             Up::Killing => self.killed = true,
-            Up::MainEnded { status } => self.status = Some(*status),
+            Up::MainEnded { status, full_shm } => (self.status, self.full_shm) = (Some(*status), *full_shm),
             Up::Kept => self.kept_since_ms = Some(now_ms()),
-            Up::Ready { .. } | Up::Refused { .. } => {}
+            Up::Ready { .. } | Up::Refused { .. } | Up::SetupEnded { .. } => {}
         }
     }
 }
@@ -83,6 +86,7 @@ pub fn watch_a_blink(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, seen:
 pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, so_far: &watch::Sender<Seen>) -> io::Result<Seen> {
     let (leash, stop) = (listen(launched.leash.as_fd())?, listen(stop.as_fd())?);
     let (stdout, stderr) = (listen(launched.stdout.as_fd())?, listen(launched.stderr.as_fd())?);
+    [&launched.stdout, &launched.stderr].into_iter().for_each(widen);
     let (mut stdout_open, mut stderr_open) = (true, true);
     loop {
         tokio::select! {
@@ -100,6 +104,13 @@ pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, so_far:
         }
         logs.flush();
     }
+}
+
+/// A child that writes much need not wait for us after every little. Where the kernel grants no more, the pipe stays as it is.
+fn widen(pipe: &OwnedFd) {
+    const PIPE_BYTES_WANTED: libc::c_int = 1 << 20;
+    // SAFETY: a plain system call on a descriptor we own.
+    unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, PIPE_BYTES_WANTED) };
 }
 
 fn listen(fd: BorrowedFd<'_>) -> io::Result<AsyncFd<BorrowedFd<'_>>> {
@@ -137,9 +148,10 @@ fn pour(mut ready: AsyncFdReadyGuard<'_, BorrowedFd<'_>>, logs: &mut Logs, strea
     }
 }
 
-/// Everyone is gone, every byte is read, and the ending is known; it is not yet written down.
-pub fn conclude(launched: &Launched, logs: &mut Logs, seen: Seen, limits: &Limits) -> Result<Ending, String> {
-    let cpu = wait_for_end(launched.init);
+/// Everyone is gone, every byte is read, and the ending is known; it is not yet written down. With it comes what the kernel
+/// has charged all of them for.
+pub fn conclude(launched: &Launched, logs: &mut Logs, seen: Seen, limits: &Limits) -> (Ending, Option<LastAccount>) {
+    let account = wait_for_end(launched.init);
     if !launched.pid_namespace {
         end_the_rest();
     }
@@ -147,18 +159,35 @@ pub fn conclude(launched: &Launched, logs: &mut Logs, seen: Seen, limits: &Limit
     logs.drain(launched.stderr.as_fd(), Stream::Stderr);
     let usage = launched.group.usage();
     let ending = ending(launched, seen, usage, limits);
-    // A group that cannot be emptied holds someone who lives, and then nothing has ended.
-    launched.group.remove()?;
-    Ok(Ending { cpu_ms: ending.cpu_ms.or(cpu.map(|it| it.as_millis() as u64)), ..ending })
+    // A group that cannot be emptied holds someone who lives, and then nothing has ended. How it ended is known all the same, so
+    // nobody gives up here: the kernel lets go of such a process when its disk or device answers again.
+    if let Err(why) = launched.group.remove() {
+        say(&format!("the task has ended ({}), and one of its processes does not: {why}", ending.cause));
+        while launched.group.remove().is_err() {}
+    }
+    let cpu_ms = ending.cpu_ms.or(account.map(|it| it.cpu.as_millis() as u64));
+    (Ending { cpu_ms, ..ending }, account)
 }
 
 fn ending(launched: &Launched, seen: Seen, usage: Usage, limits: &Limits) -> Ending {
-    Ending {
-        cause: cause(seen, usage, limits),
-        started_at_ms: Some(launched.started_at_ms),
-        ended_at_ms: seen.kept_since_ms.unwrap_or_else(now_ms),
-        peak_memory_bytes: usage.peak_memory_bytes,
-        cpu_ms: usage.cpu_ms,
+    let cause = cause(seen, usage, limits);
+    let clues = (cause.state() == TaskState::Failed).then(|| Box::new(clues(launched, seen, &cause, limits)));
+    let (peak_memory_bytes, cpu_ms) = (usage.peak_memory_bytes, usage.cpu_ms);
+    let ended_at_ms = seen.kept_since_ms.unwrap_or_else(now_ms);
+    Ending { peak_memory_bytes, cpu_ms, clues, ..Ending::new(cause, Some(launched.started_at_ms), ended_at_ms) }
+}
+
+/// What its group and the kernel tell of it.
+fn clues(launched: &Launched, seen: Seen, cause: &Cause, limits: &Limits) -> Clues {
+    let refused = launched.group.refused_processes();
+    let shm = |(free_bytes, all_bytes)| FullPlace { place: "/dev/shm".into(), free_bytes, all_bytes };
+    let killed = matches!(cause, Cause::Signaled { signal: libc::SIGKILL } | Cause::Exited { code: 137 });
+    Clues {
+        full: seen.full_shm.map(shm).into_iter().collect(),
+        processes: (refused > 0).then_some(ProcessLimit { refused, most: limits.processes_max }),
+        kernel_log: if killed { clues::killed_by_machine(launched.child) } else { None },
+        core_dumped: seen.status.is_some_and(|status| libc::WCOREDUMP(status)),
+        ..Clues::default()
     }
 }
 
@@ -207,7 +236,7 @@ mod tests {
 
     fn said(status: Option<i32>, stopping: bool, oom_kills: u64) -> String {
         let usage = Usage { oom_kills, ..Usage::default() };
-        cause(Seen { status, stopping, killed: false, kept_since_ms: None }, usage, &LIMITS).to_string()
+        cause(Seen { status, stopping, killed: false, ..Seen::default() }, usage, &LIMITS).to_string()
     }
 
     #[test]

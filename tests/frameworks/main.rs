@@ -10,6 +10,9 @@ mod house;
 #[path = "../it/training/hall.rs"]
 mod hall;
 
+#[path = "../it/metrics/boards.rs"]
+mod boards;
+
 use hall::Hall;
 
 const WORKERS: [&str; 4] = ["worker-0", "worker-1", "worker-2", "worker-3"];
@@ -58,4 +61,10 @@ fn the_python_of_a_named_version_is_taken() {
         hall.house.submit("{name: versions, framework: 'python@3.12', roles: {main: {command: 'python --version; python3 --version'}}}");
     hall.succeeded(&job);
     assert!(hall.log(&job, "main-0").starts_with("Python 3.12."), "{}", hall.log(&job, "main-0"));
+}
+
+#[test]
+fn curves_of_pytorchs_writer_are_those_that_tensorboard_shows() {
+    let (hall, job) = boards::curves_are_equal("pytorch", "tensorboard==2.21.0\n", "pytorch");
+    assert!(hall.house.output_dir(&job, "main-0").join("writer").exists());
 }

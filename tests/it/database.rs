@@ -191,9 +191,35 @@ fn a_database_from_an_older_backup_costs_no_task_its_life() {
     assert!(is_alive(pid));
     let about = house.get_json("/api/v1/about")["quarantined"].to_string();
     assert!(about.contains(&format!("run {job}:main-0:1: it is on the disk but not in the database")), "{about}");
+    let shown = house.cli(&["lost"]);
+    assert!(text(&shown.stdout).contains(&format!("{job}:main-0:1")), "{}", text(&shown.stdout));
     house.kill();
 
     put(&house, &newer);
     house.start();
     ends_well(&house, &job, pid);
+}
+
+#[test]
+fn a_run_that_the_database_does_not_know_is_ended_when_the_operator_says_so() {
+    let mut house = House::new();
+    house.kill();
+    let older = settle(&house);
+    house.start();
+    let runs: Vec<(String, i64)> = ["keep", "erase"].map(|_| patient(&house)).into();
+    house.kill();
+    put(&house, &older);
+    house.start();
+    until("both are met", || house.get_json("/api/v1/lost").as_array().unwrap().len() == 2);
+    for ((job, pid), erase) in runs.iter().zip([&[][..], &["--erase"]]) {
+        assert!(is_alive(*pid));
+        let run = format!("{job}:main-0:1");
+        let out = house.cli(&[&["lost", "end", run.as_str()], erase].concat());
+        assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
+        until("it is gone", || !is_alive(*pid));
+        assert_eq!(house.cli(&["lost", "end", &run]).status.code(), Some(2));
+    }
+    assert_eq!(text(&house.cli(&["lost"]).stdout), "every run on the disk is in the database\n");
+    until("the files of one are gone", || !house.data().join("runs").join(&runs[1].0).exists());
+    assert!(house.run_dir(&runs[0].0, "main-0", 1).join("output.log").exists());
 }

@@ -63,6 +63,24 @@ fn try_submit(house: &House) -> Result<(), (u16, String, String)> {
 }
 
 #[test]
+fn a_full_disk_refuses_uploads_and_takes_the_rest_once_there_is_room() {
+    on_a_small_disk("size=16m", |house| {
+        let dir = house.place();
+        let large: String = (0..350_000_u32).map(|number| format!("{number:09}")).collect();
+        fs::write(dir.join("large.bin"), &large).unwrap();
+        fs::write(dir.join("job.yaml"), "name: large\ncode: .\nroles: {main: {command: wc -c < large.bin}}\n").unwrap();
+        let ballast = fill(&house.data());
+        let out = house.cli_in(&dir, &["submit", "job.yaml"]);
+        let said = text(&out.stderr);
+        assert_eq!(out.status.code(), Some(3), "{said}");
+        assert!(said.contains("no room is left on the disk that holds the uploads"), "{said}");
+        fs::remove_file(ballast).unwrap();
+        let out = house.cli_in(&dir, &["submit", "job.yaml", "--follow"]);
+        assert_eq!(text(&out.stdout).trim(), large.len().to_string(), "{}", text(&out.stderr));
+    });
+}
+
+#[test]
 fn a_full_disk_refuses_what_is_new_keeps_what_runs_and_is_forgotten_once_there_is_room() {
     on_a_small_disk("size=16m", |mut house| {
         let job = submit_patient(&house);

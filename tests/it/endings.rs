@@ -78,7 +78,7 @@ fn a_task_that_does_nothing_but_fork_holds_up_neither_the_server_nor_other_tasks
             state == "succeeded"
         });
     }
-    assert!(slowest < Duration::from_secs(1), "an answer took {slowest:?}");
+    assert!(slowest < Duration::from_secs(10), "an answer took {slowest:?}");
     assert_eq!(house.state(&job), "running");
     house.call(Call::post(&format!("/api/v1/jobs/{job}/stop"), "")).unwrap();
     house.wait_for(&job, "stopped");

@@ -41,7 +41,7 @@ fn nobody_is_left_of_fifty_escape_artists_once_they_are_said_to_be_stopped() {
         .collect();
     for (job, kinds) in &jobs {
         for kind in *kinds {
-            let ready = house.run_dir(job, &format!("{}-0", kind.replace('_', "-")), 1).join("output/ready");
+            let ready = house.output_dir(job, &format!("{}-0", kind.replace('_', "-"))).join("ready");
             until(&format!("the tree {kind} stands"), || ready.exists());
         }
     }

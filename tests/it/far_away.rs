@@ -12,10 +12,13 @@ use std::{
 };
 
 use model::{
+    channels::InputPlan,
     ids::JobId,
     ids::RunKey,
     logs::{Stream, pieces},
     order::{Limits, Report, RunOrder},
+    plan::Freight,
+    provenance::Found,
     task::Cause,
 };
 
@@ -30,6 +33,7 @@ struct Heard {
     reports: Vec<Report>,
     log: Vec<u8>,
     index: Vec<u8>,
+    provenance: Vec<u8>,
     /// Calls that were cut off, to see that nothing is lost or doubled by it.
     cut: usize,
     calls: usize,
@@ -46,7 +50,16 @@ fn order() -> RunOrder {
         paths: BTreeMap::new(),
         files: BTreeMap::new(),
         code: None,
-        input: None,
+        requirements: Default::default(),
+        setup: None,
+        freight: Freight {
+            inputs: vec![InputPlan { name: None, from: "/usr/sbin".parse().unwrap(), unpack: false }],
+            ..Freight::default()
+        },
+        not_ours: Vec::new(),
+        metrics: Default::default(),
+        secrets: Default::default(),
+        volumes: Default::default(),
         environment: None,
         limits: Limits { cpus_milli: 1000, memory_bytes: 128 << 20, shared_memory_bytes: 1 << 20, processes_max: 50 },
         stop_grace_ms: 500,
@@ -93,7 +106,12 @@ fn answer(heard: &mut Heard, line: &str, body: &[u8]) -> String {
         return reply("204 No Content", "", "");
     }
     let offset: usize = line.split("offset=").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-    let file = if line.contains("file=log") { &mut heard.log } else { &mut heard.index };
+    let file = match line.split("file=").nth(1).unwrap().split('&').next().unwrap() {
+        "log" => &mut heard.log,
+        "index" => &mut heard.index,
+        "provenance" => &mut heard.provenance,
+        other => panic!("nobody knows the file {other}"),
+    };
     if offset != file.len() {
         return reply("409 Conflict", &format!("x-length: {}\r\n", file.len()), "{}");
     }
@@ -165,6 +183,9 @@ fn a_supervisor_with_nothing_but_a_route_to_the_server_does_all_its_work() {
     assert!(stdout.starts_with(&lines), "{stdout}");
     assert_eq!(said(Stream::Stderr), b"warn\n");
     assert_eq!(fs::read(far.path().join("output.log")).unwrap(), heard.log);
+    let found: Found = serde_json::from_slice(&heard.provenance).unwrap();
+    assert_eq!((found.inputs[0].path.as_str(), found.inputs[0].from.as_str()), ("/input", "/usr/sbin"));
+    assert!(found.inputs[0].content.files > 0, "{found:?}");
 }
 
 fn read(path: &Path) -> String {

@@ -80,6 +80,11 @@ impl House {
         self.env.push((name.into(), value.into()));
     }
 
+    /// Further arguments for the servers started from now on.
+    pub fn args(&mut self, args: &[&str]) {
+        self.args.extend(args.iter().map(ToString::to_string));
+    }
+
     pub fn clear_env(&mut self) {
         self.env.clear();
     }
@@ -227,6 +232,11 @@ impl House {
         self.data().join("runs").join(job).join(format!("{task}.{attempt}"))
     }
 
+    /// What a task has written to `/output`, in all its attempts.
+    pub fn output_dir(&self, job: &str, task: &str) -> PathBuf {
+        self.data().join("runs").join(job).join(format!("{task}.output"))
+    }
+
     // ---- by the command line
 
     pub fn cli(&self, args: &[&str]) -> Output {
@@ -253,6 +263,10 @@ impl House {
 pub struct Asking(Client);
 
 impl Asking {
+    pub fn new(client: Client) -> Self {
+        Self(client)
+    }
+
     pub fn call(&self, call: Call<'_>) -> Result<Vec<u8>, ClientError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(self.0.call(call)).map(|bytes| bytes.to_vec())
@@ -356,4 +370,15 @@ pub fn holds_for(time: Duration, what: &str, mut look: impl FnMut() -> bool) {
 
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The most memory that was a process's own. The pages of the program itself are the same for all of its processes, and
+/// those of a build for tests are many.
+pub fn peak_own_mib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let kib = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
+    };
+    kib("VmHWM:").saturating_sub(kib("RssFile:")) >> 10
 }

@@ -47,7 +47,7 @@ fn hold_for_an_ordinary_user(wrapper: &[&str]) {
     command.args(&line[1..]).uid(NOBODY).gid(NOBODY).current_dir("/").env("TMPDIR", place.path()).env(EXE_VARIABLE, &exe);
     let done = command.output().unwrap();
     let said = String::from_utf8_lossy(&done.stdout);
-    assert!(done.status.success() && said.contains("test result: ok. 16 passed"), "{said}{}", String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success() && said.contains("test result: ok. 17 passed"), "{said}{}", String::from_utf8_lossy(&done.stderr));
 }
 
 const EXE_VARIABLE: &str = "TRAINMASTER_EXE_UNDER_TEST";
@@ -72,6 +72,7 @@ fn ground() -> Ground {
     let home = Arc::new(tempfile::tempdir().unwrap());
     let nodes = ServerConfig::virtual_nodes(1, 2.0, "1GiB", &BTreeMap::new());
     let config = ServerConfig {
+        catalogue: None,
         data: home.path().to_owned(),
         listen: ([127, 0, 0, 1], 0).into(),
         insecure_http: false,
@@ -79,7 +80,14 @@ fn ground() -> Ground {
         nodes,
         devices: BTreeMap::new(),
         python: trainmaster::config::PythonConfig::default(),
+        volumes: Vec::new(),
+        code: Default::default(),
+        inputs: Default::default(),
+        logs: Default::default(),
         gang_timeout_ms: None,
+        sync_patience_ms: None,
+        secrets_key: None,
+        prometheus: Default::default(),
     };
     let engine = LocalEngine::new(Local { exe: exe_under_test(), ..Local::from_config(&config).unwrap() });
     let (for_output, for_kill, for_left) = (home.clone(), home.clone(), home);

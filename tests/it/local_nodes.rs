@@ -22,6 +22,7 @@ use crate::house::{binary, until_some};
 
 fn engine(data: &Path, nodes: u32) -> LocalEngine {
     let config = ServerConfig {
+        catalogue: None,
         data: data.to_owned(),
         listen: ([127, 0, 0, 1], 0).into(),
         insecure_http: false,
@@ -29,7 +30,14 @@ fn engine(data: &Path, nodes: u32) -> LocalEngine {
         nodes: ServerConfig::virtual_nodes(nodes, 1.0, "1GiB", &BTreeMap::new()),
         devices: BTreeMap::new(),
         python: trainmaster::config::PythonConfig::default(),
+        volumes: Vec::new(),
+        code: Default::default(),
+        inputs: Default::default(),
+        logs: Default::default(),
         gang_timeout_ms: None,
+        sync_patience_ms: None,
+        secrets_key: None,
+        prometheus: Default::default(),
     };
     LocalEngine::new(Local { exe: binary().into(), ..Local::from_config(&config).unwrap() })
 }
@@ -43,7 +51,13 @@ fn order(node: &str, attempt: u32, script: &str) -> RunOrder {
         paths: BTreeMap::new(),
         files: BTreeMap::new(),
         code: None,
-        input: None,
+        requirements: Default::default(),
+        setup: None,
+        freight: Default::default(),
+        not_ours: Vec::new(),
+        metrics: Default::default(),
+        secrets: Default::default(),
+        volumes: Default::default(),
         environment: None,
         limits: Limits { cpus_milli: 0, memory_bytes: 0, shared_memory_bytes: 0, processes_max: 0 },
         stop_grace_ms: 500,
@@ -144,9 +158,10 @@ async fn ports_are_free_on_their_own_node_and_not_given_twice() {
     let more = engine.free_ports(&first, any(3), &[given[2] + 2]).await.unwrap();
     assert!(more.iter().all(|port| !given.contains(port) && ![given[2] + 1, given[2] + 2].contains(port)), "{given:?} {more:?}");
     assert_eq!(engine.free_ports(&second, any(2), &[]).await.unwrap().len(), 2);
-    let too_many = engine.free_ports(&first, any(20_000), &[]).await.unwrap_err().to_string();
+    let too_many = engine.free_ports(&first, any(20_000), &[]).await.unwrap_err().en;
     assert!(too_many.starts_with("only ") && too_many.ends_with("between 20000 and 29999 are free on 127.0.0.1"), "{too_many}");
-    assert!(matches!(engine.free_ports(&"nowhere".parse().unwrap(), any(1), &[]).await, Err(EngineError::Never(_))));
+    let nowhere = engine.free_ports(&"nowhere".parse().unwrap(), any(1), &[]).await.unwrap_err();
+    assert_eq!(nowhere.en, "there is no node `nowhere` on this machine");
 }
 
 #[test]

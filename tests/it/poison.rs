@@ -181,7 +181,7 @@ fn no_row_of_any_other_table_keeps_the_server_from_its_work() {
         .unwrap();
     house.wait_for("old", "succeeded");
     house.kill();
-    open(&house).execute_batch("INSERT INTO leftover VALUES ('x'); INSERT INTO quarantine VALUES ('job', 'x', 'y', 1)").unwrap();
+    open(&house).execute_batch("INSERT INTO leftover (run) VALUES ('x'); INSERT INTO quarantine VALUES ('job', 'x', 'y', 1)").unwrap();
     let copy = Copy::of(&house);
     for table in ["token", "submit_key", "event", "job_tag", "job_version", "leftover", "quarantine"] {
         let all = columns(&open(&house), table);

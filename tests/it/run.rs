@@ -1,6 +1,11 @@
 //! Jobs that run: what they find, what they leave, how their endings are told.
 
-use crate::house::{House, text};
+use std::path::Path;
+
+use crate::{
+    house::{House, text},
+    place::{is_root, mount_small_disk, with_own_mounts},
+};
 
 #[test]
 fn a_command_runs_without_any_file_and_its_output_and_code_come_back() {
@@ -39,7 +44,52 @@ fn a_task_finds_its_paths_and_not_the_server_s_data() {
     house.wait_for(&job, "succeeded");
     let stdout = house.get(&format!("/api/v1/jobs/{job}/tasks/main-0/log?stream=stdout")).unwrap();
     assert_eq!(text(&stdout), "1,2\ninput is read-only\ncache\n0\nno token\n");
-    assert_eq!(std::fs::read_to_string(house.run_dir(&job, "main-0", 1).join("output/model.bin")).unwrap(), "model\n");
+    assert_eq!(std::fs::read_to_string(house.output_dir(&job, "main-0").join("model.bin")).unwrap(), "model\n");
+}
+
+/// The first has a root built for it alone; those that come soon after it get copies of one.
+#[test]
+fn later_tasks_find_the_same_rooms_as_the_first() {
+    let house = House::new();
+    let look = format!(
+        "ls -A / /input /code /tmp /output; stat -c '%a %n' / /code /tmp /output /cache /dev/shm /proc /sys; \
+         awk '{{print $5, $6}}' /proc/self/mountinfo | sort; df -B1 --output=size /dev/shm; cat /proc/1/comm; \
+         for place in / /usr /sys /input; do touch $place/x 2> /dev/null || echo $place is closed; done; \
+         for place in /tmp /output /code /cache /dev/shm; do touch $place/x && echo $place is open; rm $place/x; done; \
+         cat {}/admin-token 2> /dev/null || echo no token",
+        house.data().display()
+    );
+    let seen: Vec<String> = (0..3)
+        .map(|_| {
+            let job = house.submit_line("look", &look);
+            house.wait_for(&job, "succeeded");
+            house.log(&job, "main-0")
+        })
+        .collect();
+    assert!(seen[0].contains("/ is closed\n") && seen[0].ends_with("/dev/shm is open\nno token\n"), "{}", seen[0]);
+    assert_eq!((&seen[1], &seen[2]), (&seen[0], &seen[0]));
+}
+
+#[test]
+fn what_is_mounted_between_two_tasks_is_seen_by_the_second() {
+    if !is_root("mount a disk") {
+        return;
+    }
+    with_own_mounts(|| {
+        let house = House::new();
+        let look = || {
+            let job = house.submit_line("look", "ls -A /mnt");
+            house.wait_for(&job, "succeeded");
+            house.log(&job, "main-0")
+        };
+        let (disk, before) = (Path::new("/mnt"), [look(), look(), look()]);
+        mount_small_disk(disk, "size=1m");
+        std::fs::write(disk.join("new"), "").unwrap();
+        let mounted = [look(), look()];
+        nix::mount::umount(disk).unwrap();
+        assert_eq!((&mounted[0], &mounted[1]), (&"new\n".to_owned(), &"new\n".to_owned()));
+        assert!([look(), look()].iter().chain(&before).all(|seen| *seen == before[0]), "{before:?}");
+    });
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde_json::Value;
-use trainmaster::{client::Call, supervisor::identity::Identity};
+use trainmaster::{client::Call, identity::Identity};
 
 use crate::house::{House, holds_for, marked, until};
 

@@ -10,9 +10,13 @@ use std::{
 };
 
 use model::{
+    channels::InputPlan,
+    code::CodePlan,
     ids::{JobId, RunKey},
+    location::Location,
     logs::pieces,
     order::{Limits, RunOrder},
+    plan::Freight,
     reconcile::Phase,
     task::{Cause, Ending},
 };
@@ -30,6 +34,15 @@ use crate::{
     house::{binary, until, until_some},
     place::{is_root, mount_small_disk, with_own_mounts},
 };
+
+fn code_at(path: &str) -> CodePlan {
+    CodePlan::At(Location::Host(path.into()))
+}
+
+fn input_at(path: &str) -> Freight {
+    let input = InputPlan { name: None, from: Location::Host(path.into()), unpack: false };
+    Freight { inputs: vec![input], ..Freight::default() }
+}
 
 /// A run of its own, in a fresh data directory, with nobody to report to.
 struct Run {
@@ -51,7 +64,13 @@ impl Run {
             paths: BTreeMap::new(),
             files: BTreeMap::new(),
             code: None,
-            input: None,
+            requirements: Default::default(),
+            setup: None,
+            freight: Default::default(),
+            not_ours: Vec::new(),
+            metrics: Default::default(),
+            secrets: Default::default(),
+            volumes: Default::default(),
             environment: None,
             limits: Limits { cpus_milli: 1000, memory_bytes: 256 << 20, shared_memory_bytes: 3 << 20, processes_max: 100 },
             stop_grace_ms: 500,
@@ -108,6 +127,7 @@ impl Run {
         let listen = ([127, 0, 0, 1], 0).into();
         let data = self.data.path().to_owned();
         let config = ServerConfig {
+            catalogue: None,
             data,
             listen,
             insecure_http: false,
@@ -115,7 +135,14 @@ impl Run {
             nodes,
             devices: BTreeMap::new(),
             python: PythonConfig::default(),
+            volumes: Vec::new(),
+            code: Default::default(),
+            inputs: Default::default(),
+            logs: Default::default(),
             gang_timeout_ms: None,
+            sync_patience_ms: None,
+            secrets_key: None,
+            prometheus: Default::default(),
         };
         let local = Local { exe: binary().into(), ..Local::from_config(&config).unwrap() };
         fs::write(live_marker(self.data.path(), &self.order.run), "").unwrap();
@@ -154,8 +181,8 @@ fn a_child_finds_its_rooms_and_changes_only_its_own() {
          echo result > /output/model; echo kept > /cache/c; echo scratch > /tmp/s; \
          for place in /input/data /x; do (echo no > $place) 2>/dev/null || echo $place cannot be written; done",
     );
-    run.order.code = Some(code.to_str().unwrap().into());
-    run.order.input = Some(input.to_str().unwrap().into());
+    run.order.code = Some(code_at(code.to_str().unwrap()));
+    run.order.freight = input_at(input.to_str().unwrap());
     insta::assert_snapshot!(run.said(), @"
     /code
     original
@@ -179,10 +206,10 @@ fn the_servers_data_cannot_be_seen_wherever_it_lies() {
         let mut run = Run::below(&place, "");
         let data = run.data.path().to_owned();
         fs::write(data.join("admin-token"), "secret").unwrap();
-        // Code that lies in there is still there for the child.
-        fs::create_dir_all(data.join("uploads/1")).unwrap();
-        fs::write(data.join("uploads/1/train.py"), "print()\n").unwrap();
-        run.order.code = Some(data.join("uploads/1").to_str().unwrap().into());
+        // Code that lies beside it is still there for the child.
+        let code = tempfile::tempdir_in(&place).unwrap();
+        fs::write(code.path().join("train.py"), "print()\n").unwrap();
+        run.order.code = Some(code_at(code.path().to_str().unwrap()));
         run.order.command[2] =
             format!("find {} 2>/dev/null | tail -n +2; cat /code/train.py; ls /proc/1/root 2>&1 | grep -c token", data.display());
         let _supervisor = run.supervise(&[]);
@@ -237,7 +264,7 @@ fn what_cannot_be_started_says_why() {
     file("lost", "#!/no/such/interpreter\n", 0o755);
     let said = |change: &dyn Fn(&mut RunOrder)| {
         let mut run = Run::of("echo never");
-        run.order.code = Some(place.path().to_str().unwrap().into());
+        run.order.code = Some(code_at(place.path().to_str().unwrap()));
         change(&mut run.order);
         let _supervisor = run.supervise(&[]);
         let cause = run.ending().cause;
@@ -254,9 +281,9 @@ fn what_cannot_be_started_says_why() {
         said(&|order| order.command = command("./lost")),
         said(&|order| order.command = command("/tmp")),
         said(&|order| order.command = Vec::new()),
-        said(&|order| order.command = command("a\0b")),
-        said(&|order| order.code = Some("/no/such/code".into())),
-        said(&|order| order.input = Some("/no/such/input".into())),
+        said(&|order| order.env = BTreeMap::from([("A\0B".to_owned(), "x".to_owned())])),
+        said(&|order| order.code = Some(code_at("/no/such/code"))),
+        said(&|order| order.freight = input_at("/no/such/input")),
         said(&|order| order.env = BTreeMap::from([("HUGE".to_owned(), "x".repeat(3 << 20))])),
         said(&|order| order.ports = vec![port]).replace(&port.to_string(), "PORT"),
         said(&|order| order.address = "192.0.2.1".into()),
@@ -269,9 +296,9 @@ fn what_cannot_be_started_says_why() {
     User could not start: `./lost`: the interpreter its first line names is not there
     User could not start: permission denied: `/tmp` may not be executed
     User could not start: the command is empty
-    User could not start: `a\\u{0}b` has a null character in it
-    User could not start: the code directory `/no/such/code` is not there
-    User could not start: the input directory `/no/such/input` is not there
+    User could not start: `A\\u{0}B` has a null character in it
+    User could not start: `/no/such/code` is not there
+    User could not start: `/no/such/input` is not there
     User could not start: the arguments and environment of `/bin/sh` are too long
     Platform could not start: port PORT on 127.0.0.1 cannot be used: Address already in use (os error 98)
     Platform could not start: the address 192.0.2.1 is not of this machine: Cannot assign requested address (os error 99)

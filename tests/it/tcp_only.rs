@@ -141,6 +141,7 @@ fn every_byte_and_the_ending_come_home_through_cuts_and_deaths_of_the_server() {
     far.until_home_has_more(&house, &run);
 
     let far_log = File::open(far.file("output.log")).unwrap();
+    let far_usage = until_some("what it uses is written down", || File::open(far.file("usage.fine")).ok());
     far.relay.set(Line::Cut);
     fs::write(far.file("output/enough"), "").unwrap();
     until("the exit record is written", || far.file("exit.json").exists());
@@ -158,6 +159,8 @@ fn every_byte_and_the_ending_come_home_through_cuts_and_deaths_of_the_server() {
     assert_eq!(shown["runs"][0]["exit_code"], 7);
     let log = house.get(&format!("/api/v1/jobs/{job}/tasks/main-0/log")).unwrap();
     assert!(log == whole(&far_log), "the server has other bytes than the far disk");
+    let usage = fs::read(RunDir::new(&house.data(), &run).usage_fine()).unwrap();
+    assert!(usage.len() > 100 && usage == whole(&far_usage), "the server has other readings than the far disk");
     let text = String::from_utf8(log).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let (last, numbered) = lines.split_last().unwrap();

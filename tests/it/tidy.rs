@@ -7,13 +7,17 @@ use std::{
 
 /// Which of our own modules each folder of `src/` may use. `model` may be used by everyone.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("api", &["control", "crash", "error", "run_token", "rundir", "store"]),
+    ("api", &["code", "control", "crash", "error", "meter", "metrics", "run_token", "rundir", "seal", "store", "usage", "volumes"]),
     ("cli", &["client", "config", "engine", "error", "server", "supervisor", "run_token"]),
     ("code", &["crash"]),
-    ("control", &["crash", "engine", "run_token", "store"]),
-    ("engine", &["code", "config", "crash", "rundir", "supervisor"]),
-    ("store", &["crash"]),
-    ("supervisor", &["client", "code", "config", "crash", "rundir"]),
+    ("control", &["code", "config", "crash", "engine", "identity", "meter", "run_token", "rundir", "seal", "store"]),
+    ("engine", &["code", "config", "crash", "identity", "metrics", "rundir", "supervisor"]),
+    ("metrics", &["crash", "rundir", "volumes"]),
+    ("porter", &["code", "config", "crash", "run_token", "rundir", "volumes"]),
+    ("store", &["crash", "identity", "meter", "seal"]),
+    ("supervisor", &["client", "code", "config", "crash", "identity", "porter", "rundir", "usage"]),
+    ("usage", &["rundir"]),
+    ("volumes", &["crash", "run_token"]),
 ];
 
 fn rust_files(folder: &str) -> Vec<PathBuf> {

@@ -29,7 +29,7 @@ fn tensorflow_learns_digits_by_cluster_config_and_flags() {
         assert!(log.contains(words), "`{words}` is not in\n{log}");
     }
     assert!(log.trim_end().ends_with("done"), "{log}");
-    let events = std::fs::read_dir(hall.house.run_dir(&job, "worker-0", 1).join("output/logs")).unwrap();
+    let events = std::fs::read_dir(hall.house.output_dir(&job, "worker-0").join("logs")).unwrap();
     assert!(events.flatten().any(|it| it.file_name().to_string_lossy().starts_with("events.out.tfevents")));
 }
 
@@ -102,12 +102,40 @@ fn a_tensorflow_worker_without_its_parameter_server_gives_up_and_says_whom_it_mi
 }
 
 #[test]
+fn a_worker_by_flags_that_dies_fails_the_job_and_the_others_are_stopped() {
+    let hall = Hall::open();
+    let job = hall.submit("tensorflow-flags", &["params.epochs=1000000"]);
+    hall.wait_for_output(&job, "worker-1", "Step: ");
+    hall.kill(&job, "worker-1");
+    let shown = hall.failed(&job);
+    assert!(hall.reason(&shown).contains("worker-1"), "{shown:#}");
+    assert_eq!(hall.states(&shown), "ps-0 stopped, worker-0 stopped, worker-1 failed");
+}
+
+/// The older programs wait for ever, in TensorFlow's own hands. What it says of that is in the log, and a stop ends it.
+#[test]
+fn a_worker_by_flags_without_its_parameter_server_says_whom_it_waits_for_until_it_is_stopped() {
+    let hall = Hall::open();
+    let common = ["env.TF_CPP_MIN_LOG_LEVEL=0", "roles.worker.tasks=1", "roles.ps.command=sleep 600"];
+    let missing = hall.submit("tensorflow-flags", &[&common[..], &["name=missing"]].concat());
+    let line =
+        r#"roles.worker.command=CLUSTER_CONFIG=$(echo "$CLUSTER_CONFIG" | sed "s/\('ps': *\['[0-9.]*:\)[0-9]*/\11/") python main.py"#;
+    let wrong_port = hall.submit("tensorflow-flags", &[&common[..], &["name=wrong-port", line]].concat());
+    for job in [missing, wrong_port] {
+        hall.wait_for_output(&job, "worker-0", "CreateSession still waiting for response from worker: /job:ps/");
+        assert!(hall.house.cli(&["stop", &job]).status.success());
+        let shown = hall.stopped(&job);
+        assert_eq!(hall.states(&shown), "ps-0 stopped, worker-0 stopped");
+    }
+}
+
+#[test]
 fn keras_learns_digits_and_leaves_its_model() {
     let hall = Hall::open();
     let job = hall.submit("keras", &[]);
     hall.succeeded(&job);
     assert!(hall.accuracy(&job, "main-0") >= 0.9, "{}", hall.log(&job, "main-0"));
-    assert!(hall.house.run_dir(&job, "main-0", 1).join("output/digits.keras").exists());
+    assert!(hall.house.output_dir(&job, "main-0").join("digits.keras").exists());
 }
 
 #[test]

@@ -77,8 +77,8 @@ fn job(r: &mut Reader, source: &Source<'_>) -> Option<JobSpec> {
         keep_failed: envs.keep_failed,
         image,
         conventions: Some(vec![Convention::PaiV1, Convention::Mpi]),
-        code: dirs.code,
-        input: dirs.input,
+        code: dirs.code.map(Into::into),
+        input: dirs.input.map(Into::into),
         env,
         ..JobSpec::default()
     };

@@ -197,7 +197,7 @@ fn what_makes_yaml_surprising_is_refused_with_a_reason() {
     "a: [1, 2\n"
       ! line 2, column 1: this is not YAML: while parsing a flow sequence, expected ',' or ']' (look at the indentation, the quotes and the brackets here and on the line before)
     "a: b: c\n"
-      ! line 1, column 5: this is not YAML: mapping values are not allowed in this context (look at the indentation, the quotes and the brackets here and on the line before)
+      ! line 1, column 5: this is not YAML: mapping values are not allowed in this context (a text with `: ` in it, or one that ends with `:`, stands in quotes; else look at the indentation here and on the line before)
     "a:\n\tb: 1\n"
       ! line 2, column 2: this is not YAML: tabs disallowed within this context (block indentation) (indent with spaces, not tabs)
     "\"unfinished\n"

@@ -5,19 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
-use super::{HouseRules, Plan, Retries, RolePlan, role};
+use super::{HouseRules, Plan, Retries, RolePlan, channels, metrics::metrics, role};
 use crate::{
     framework::{Framework, FrameworkName},
     ids::{BadName, JobName, RoleName},
     resources::{parse_duration_ms, show_duration_ms},
-    spec::{self, Convention, JobSpec, Param, Problem, RetriesWord, join, shown},
+    spec::{self, Convention, JobSpec, Param, Problem, RetriesWord, Secret, join, shown},
     template::{self, Tag},
 };
 
 pub(crate) const DESCRIPTION_CHARACTERS_MAX: usize = 4096;
 pub(crate) const TAGS_MAX: usize = 32;
 pub(crate) const TAG_CHARACTERS_MAX: usize = 64;
-const PATH_BYTES_MAX: usize = 4095;
 /// Ten years: beyond it someone slipped, and sums of times stay far from the edge of their numbers.
 pub(crate) const DURATION_MS_MAX: u64 = 3650 * 86_400_000;
 /// The kernel takes no longer single word of a command or environment.
@@ -43,7 +42,14 @@ pub fn compile(spec: &JobSpec, house: &HouseRules) -> Result<Plan, Vec<Problem>>
     let name = job_name(&mut c, &spec.name);
     check_params(&mut c, &spec.params);
     check_secrets(&mut c, &spec.secrets);
-    let roles = roles(&mut c, spec);
+    let freight = channels::freight(&mut c, spec);
+    let mut roles = roles(&mut c, spec);
+    if !freight.arguments.is_empty() {
+        for role in &mut roles {
+            let path = join(&join("roles", role.name.as_str()), "command");
+            role.command = channels::taking_arguments(&mut c, &path, std::mem::take(&mut role.command));
+        }
+    }
     let plan = Plan {
         // Any name will do where the plan is thrown away because of it.
         name: name.unwrap_or_else(|| JobName::parse("unnamed").expect("a good name")),
@@ -58,11 +64,15 @@ pub fn compile(spec: &JobSpec, house: &HouseRules) -> Result<Plan, Vec<Problem>>
         keep_failed_ms: spec.keep_failed.as_deref().map(|text| duration_ms(&mut c, "keep_failed", text)),
         framework: spec.framework.as_deref().and_then(|text| framework(&mut c, text)),
         params: spec.params.clone(),
-        secrets: spec.secrets.clone(),
+        secrets: spec.secrets.iter().map(|(name, secret)| (name.clone(), secret.plan())).collect(),
         conventions: conventions(spec, &roles),
-        code: directory(&mut c, "code", spec.code.as_deref()),
-        input: directory(&mut c, "input", spec.input.as_deref()),
+        code: channels::code(&mut c, spec),
+        requirements: channels::requirements(&mut c, spec.requirements.as_deref()),
+        setup: spec.setup.as_deref().map(|line| setup(&mut c, line, spec)),
+        freight,
+        metrics: metrics(&mut c, spec.metrics.as_ref()),
         roles,
+        origin: Default::default(),
     };
     if c.problems.is_empty() { Ok(plan) } else { Err(c.problems) }
 }
@@ -77,17 +87,16 @@ fn roles(c: &mut Compile<'_>, spec: &JobSpec) -> Vec<RolePlan> {
     if spec.roles.is_empty() {
         c.tell("roles", "has no role, so there is nothing to run", "write `worker:` and under it at least `command: …`");
     }
-    check_env(c, "env", &spec.env);
+    let job_env = env(c, "env", &spec.env, spec);
     let mut plans = Vec::new();
     for (name, role) in &spec.roles {
         let path = join("roles", name);
         let bad = |bad| c.tell(&path, format!("the role's name {} {bad}", shown(name)), "write a name such as worker or ps");
         let parsed = RoleName::parse(name).map_err(bad);
-        check_env(c, &join(&path, "env"), &role.env);
         let plan = role::compile(c, &path, role, spec);
         let Ok(name) = parsed else { continue };
         let served = name.as_str() == "ps" && role.completion.min_succeeded.is_none() && spec.roles.len() > 1;
-        plans.push(plan.named(name, role.completion.wait.unwrap_or(!served), &spec.env));
+        plans.push(plan.named(name, role.completion.wait.unwrap_or(!served), &job_env));
     }
     check_total(c, &plans);
     plans
@@ -185,11 +194,14 @@ fn check_params(c: &mut Compile<'_>, params: &IndexMap<String, Param>) {
     }
 }
 
-fn check_secrets(c: &mut Compile<'_>, secrets: &BTreeMap<String, String>) {
-    for (name, value) in secrets {
+fn check_secrets(c: &mut Compile<'_>, secrets: &BTreeMap<String, Secret>) {
+    for (name, secret) in secrets {
         let path = join("secrets", name);
         check_template_name(c, &path, name, "a secret");
-        if value.contains('\0') {
+        if let Some(kept) = secret.plan().named {
+            check_template_name(c, &join(&path, "named"), &kept, "a secret");
+        }
+        if secret.value().is_some_and(|value| value.contains('\0')) {
             c.tell(&path, "has a NUL character, which no program can be given", "remove it");
         }
     }
@@ -202,7 +214,7 @@ fn check_template_name(c: &mut Compile<'_>, path: &str, name: &str, what: &str) 
     }
 }
 
-/// One word of a command with its parameters put in.
+/// A text with its parameters put in.
 pub(super) fn filled(c: &mut Compile<'_>, path: &str, word: &str, spec: &JobSpec) -> String {
     for tag in template::tags(word) {
         let (kind, name, known) = match tag {
@@ -230,32 +242,27 @@ fn duration_ms(c: &mut Compile<'_>, path: &str, text: &str) -> u64 {
     0
 }
 
-fn directory(c: &mut Compile<'_>, path: &str, text: Option<&str>) -> Option<String> {
-    let text = text?;
-    const HINT: &str = "write a directory's whole path, beginning with /";
-    if text.contains('\0') {
-        c.tell(path, format!("{} has a NUL character", shown(text)), "remove it");
-    } else if !text.starts_with('/') {
-        c.tell(path, format!("{} is not an absolute path", shown(text)), HINT);
-    } else if text.len() > PATH_BYTES_MAX {
-        c.tell(path, format!("has {} bytes; the most is {PATH_BYTES_MAX}", text.len()), HINT);
+fn setup(c: &mut Compile<'_>, line: &str, spec: &JobSpec) -> String {
+    if line.trim().is_empty() {
+        c.tell("setup", "is empty, so there is nothing to run", "write a line such as `pip list`, or remove it");
     }
-    Some(text.to_owned())
+    check_word(c, "setup", line, 0);
+    filled(c, "setup", line, spec)
 }
 
-fn check_env(c: &mut Compile<'_>, path: &str, env: &BTreeMap<String, String>) {
+/// Variables with their parameters put in.
+pub(super) fn env(c: &mut Compile<'_>, path: &str, env: &BTreeMap<String, String>, spec: &JobSpec) -> BTreeMap<String, String> {
+    let mut planned = BTreeMap::new();
     for (name, value) in env {
         let path = join(path, name);
         check_variable(c, &path, name);
         check_word(c, &path, value, name.len() + 1);
-        if !template::tags(value).is_empty() {
-            let hint = format!("write it into the command: `{name}={}; export {name}`", value.trim());
-            c.tell(&path, "has a parameter or secret in it, and only commands are filled in", hint);
-        }
+        planned.insert(name.clone(), filled(c, &path, value, spec));
     }
+    planned
 }
 
-fn check_variable(c: &mut Compile<'_>, path: &str, name: &str) {
+pub(super) fn check_variable(c: &mut Compile<'_>, path: &str, name: &str) {
     let head = |it: char| it.is_ascii_alphabetic() || it == '_';
     if !name.starts_with(head) || !name.chars().all(|it| head(it) || it.is_ascii_digit()) {
         let hint = "use letters, digits and _, and begin with a letter or _";

@@ -1,11 +1,28 @@
 //! What a person should know about a plan although nothing is wrong with it.
 
-use super::{HouseRules, Plan};
-use crate::{framework::FrameworkName, spec::harmless};
+use std::collections::BTreeSet;
+
+use super::{HouseRules, Plan, RolePlan};
+use crate::{framework::FrameworkName, order::shell_line, spec::harmless, template};
 
 /// One sentence for each thing; none where all is as it was written.
 pub fn remarks(plan: &Plan, house: &HouseRules) -> Vec<String> {
-    if house.runs_images { Vec::new() } else { images_that_do_not_run(plan) }
+    let images = if house.runs_images { Vec::new() } else { images_that_do_not_run(plan) };
+    images.into_iter().chain(plan.roles.iter().flat_map(secret_arguments)).collect()
+}
+
+/// What a shell runs is given to it in a file; any other word of a command is seen by everyone.
+fn secret_arguments(role: &RolePlan) -> Vec<String> {
+    let line = shell_line(&role.command);
+    let words = role.command.iter().enumerate().filter(|(at, _)| Some(*at) != line).map(|(_, word)| word);
+    let names: BTreeSet<&str> = words.flat_map(|word| template::secrets(word)).collect();
+    let told = |name: &&str| {
+        format!(
+            "the secret {name} is an argument of {}, which everyone on the task's machine can read; a variable (`env`) or a file is not",
+            role.name
+        )
+    };
+    names.iter().map(told).collect()
 }
 
 /// One remark for each image, with all the roles that name it.
@@ -54,5 +71,16 @@ mod tests {
         ");
         insta::assert_snapshot!(said("framework: pytorch@2.9\n", &none), @"the image me/pytorch:2 of w is not used: this cluster runs no images; the framework pytorch@2.9 takes its place");
         assert_eq!(said("image: x\n", &HouseRules { runs_images: true, ..none }), "");
+    }
+
+    #[test]
+    fn a_secret_that_becomes_an_argument_is_told_of() {
+        let house = HouseRules::default();
+        let said = |command: &str| {
+            let text = format!("name: a\nsecrets: {{key: x}}\nroles: {{w: {{command: {command}}}}}");
+            remarks(&from_text(&text, &house).unwrap().1, &house).join("\n")
+        };
+        insta::assert_snapshot!(said("[train, '--key={{ secrets.key }}']"), @"the secret key is an argument of w, which everyone on the task's machine can read; a variable (`env`) or a file is not");
+        assert_eq!(said("'train {{ secrets.key }}'"), "");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     CompletionPlan, PortPlan, RolePlan,
-    compile::{Compile, check_word, filled, limited_retries},
+    compile::{Compile, check_word, env, filled, limited_retries},
 };
 use crate::{
     ids::RoleName,
@@ -71,7 +71,7 @@ pub(super) fn compile(c: &mut Compile<'_>, path: &str, role: &RoleSpec, job: &Jo
         },
         shared_memory_bytes: shared_memory(c, &at("shared_memory"), role.shared_memory.as_ref()),
         ports: role.ports.as_ref().map(|it| ports(c, &at("ports"), it)).unwrap_or_default(),
-        env: role.env.clone(),
+        env: env(c, &at("env"), &role.env, job),
         min_failed,
         min_succeeded,
     }

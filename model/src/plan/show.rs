@@ -1,12 +1,14 @@
 //! The plan as text, for `trainmaster submit --dry-run`.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
-use super::{CompletionPlan, Plan, PortPlan, Retries, RolePlan};
+use super::{CompletionPlan, Plan, PortPlan, Retries, RolePlan, SecretPlan};
 use crate::{
+    order::SECRETS,
     rendezvous::{Extra, extra_ports},
     resources::{Bytes, show_duration_ms},
     spec::harmless,
+    template,
 };
 
 impl fmt::Display for Plan {
@@ -23,24 +25,30 @@ impl fmt::Display for Plan {
 }
 
 impl Plan {
-    fn facts(&self) -> Vec<(&'static str, String)> {
-        let mut facts = Vec::new();
+    fn facts(&self) -> Vec<(Cow<'static, str>, String)> {
+        let mut facts: Vec<(Cow<'static, str>, String)> = Vec::new();
         if !self.tags.is_empty() {
-            facts.push(("tags", self.tags.join(", ")));
+            facts.push(("tags".into(), self.tags.join(", ")));
         }
-        facts.push(("priority", self.priority.to_string()));
-        facts.push(("retries", self.retries.to_string()));
-        facts.push(("max duration", self.max_duration_ms.map_or("none".into(), show_duration_ms)));
-        facts.push(("stop grace", show_duration_ms(self.stop_grace_ms)));
+        facts.push(("priority".into(), self.priority.to_string()));
+        facts.push(("retries".into(), self.retries.to_string()));
+        facts.push(("max duration".into(), self.max_duration_ms.map_or("none".into(), show_duration_ms)));
+        facts.push(("stop grace".into(), show_duration_ms(self.stop_grace_ms)));
         if !self.gang {
-            facts.push(("gang", "no: tasks start as they fit".into()));
+            facts.push(("gang".into(), "no: tasks start as they fit".into()));
         }
-        facts.extend(self.keep_failed_ms.map(|ms| ("keep failed", show_duration_ms(ms))));
-        facts.extend(self.framework.as_ref().map(|it| ("framework", it.to_string())));
-        facts.extend(self.params.iter().map(|(name, value)| ("param", format!("{name}={}", harmless(&value.to_string())))));
-        facts.extend(self.secrets.keys().map(|name| ("secret", name.clone())));
-        facts.extend(self.code.as_ref().map(|path| ("/code", path.clone())));
-        facts.extend(self.input.as_ref().map(|path| ("/input", path.clone())));
+        facts.extend(self.keep_failed_ms.map(|ms| ("keep failed".into(), show_duration_ms(ms))));
+        facts.extend(self.framework.as_ref().map(|it| ("framework".into(), it.to_string())));
+        facts.extend(self.params.iter().map(|(name, value)| ("param".into(), format!("{name}={}", harmless(&value.to_string())))));
+        facts.extend(self.secrets.iter().map(|(name, plan)| ("secret".into(), secret(name, plan))));
+        facts.extend(self.code.as_ref().map(|code| ("/code".into(), harmless(&code.to_string()))));
+        facts.extend(self.freight.inputs.iter().map(|it| (it.path().into(), harmless(&it.from.to_string()))));
+        facts.extend(self.freight.outputs.iter().map(|it| (it.path().into(), format!("to {}", harmless(&it.to.to_string())))));
+        facts.extend(self.freight.logs.as_ref().map(|at| ("logs".into(), format!("to {}", harmless(&at.to_string())))));
+        facts.extend(self.freight.from.as_ref().map(|it| ("begins with".into(), harmless(&it.to_string()))));
+        facts.extend(self.metrics.off.then(|| ("metrics".into(), "not looked for".into())));
+        facts.extend(self.metrics.rules.iter().map(|rule| ("metrics rule".into(), harmless(rule))));
+        facts.extend(self.setup.as_ref().map(|line| ("setup".into(), harmless(line))));
         facts
     }
 
@@ -64,7 +72,7 @@ impl Plan {
             }
         }
         for (name, value) in &role.env {
-            writeln!(f, "    env         {name}={}", harmless(value))?;
+            writeln!(f, "    env         {name}={}", harmless(&template::shown(value)))?;
         }
         writeln!(f, "    completion  {}", role.completion)
     }
@@ -98,6 +106,13 @@ impl fmt::Display for CompletionPlan {
         }
         if self.waited_for { Ok(()) } else { write!(f, "; the job does not wait for it") }
     }
+}
+
+/// Its name, where it is kept, and where tasks find it.
+fn secret(name: &str, plan: &SecretPlan) -> String {
+    let kept = plan.named.as_ref().map(|kept| format!(", kept as {kept}")).unwrap_or_default();
+    let file = if plan.file { format!(", in {SECRETS}/{name}") } else { String::new() };
+    format!("{name}{kept}{file}")
 }
 
 fn counted(count: u32, what: &str) -> String {

@@ -132,9 +132,24 @@ fn a_spec_without_a_file_has_problems_without_a_place() {
     let problems = compile(&spec, &HouseRules::default()).unwrap_err();
     let told: String = problems.iter().map(|problem| format!("{problem}\n")).collect();
     insta::assert_snapshot!(told, @"
-    name: `my job` has ` `; use letters, digits, `-`, `.`, `_` and `~` (write a name such as digits or bert-large.v2)
+    name: `my job` has a space; use letters, digits, `-`, `.`, `_` and `~` (write a name such as digits or bert-large.v2)
     roles: has no role, so there is nothing to run (write `worker:` and under it at least `command: …`)
     ");
+}
+
+#[test]
+fn below_a_word_that_is_wrong_everything_else_is_told_too() {
+    insta::assert_snapshot!(plan_of("name: a\nrole:\n  w:\n    command: x\n    tasks: 0\n    cpus: lots\n"), @"
+    line 2, column 1: role: unknown key `role` (did you mean `roles`?)
+    line 5, column 12: roles.w.tasks: is 0; a role has 1 to 1000 tasks (write a number from 1 to 1000)
+    line 6, column 11: roles.w.cpus: must be a number, not the text `lots` (write a number such as 2 or 0.5, without quotes)
+    ");
+    insta::assert_snapshot!(plan_of("name: a\nroles:\n  My Worker:\n    comand: x\n    tasks: 0\n    env: {A=B: c}\n"), @r#"
+    line 3, column 3: roles."My Worker": the role's name `My Worker` has a space; use letters, digits, `-`, `.`, `_` and `~` (write a name such as worker or ps)
+    line 4, column 5: roles."My Worker".comand: unknown key `comand` (did you mean `command`?)
+    line 5, column 12: roles."My Worker".tasks: is 0; a role has 1 to 1000 tasks (write a number from 1 to 1000)
+    line 6, column 11: roles."My Worker".env."A=B": `A=B` is not a name for a variable (use letters, digits and _, and begin with a letter or _)
+    "#);
 }
 
 #[test]

@@ -6,12 +6,12 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Plan, Retries, RolePlan, show::typed};
+use super::{Freight, Plan, Retries, RolePlan, show::typed};
 use crate::{
     ids::TaskName,
     rendezvous,
     spec::{self, Param, RetriesWord},
-    template::with_secrets,
+    template,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -35,12 +35,42 @@ pub struct PlanView {
     /// Their names.
     pub secrets: Vec<String>,
     pub conventions: Vec<String>,
+    /// A directory, a repository with its ref, a volume's place, or an upload.
     pub code: Option<String>,
-    pub input: Option<String>,
+    /// What is run in every task before its command.
+    pub setup: Option<String>,
+    pub inputs: Vec<ChannelView>,
+    pub outputs: Vec<ChannelView>,
+    /// Where logs are copied as well.
+    pub logs: Option<String>,
+    /// What lies in `/output` before the first attempt.
+    pub from: Option<String>,
     /// Of all roles together.
     pub tasks: u32,
     /// In the order of the file.
     pub roles: Vec<RoleView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChannelView {
+    /// Where the task has it.
+    pub path: String,
+    /// Where it is outside.
+    pub place: String,
+    /// The flag that tells the program where it has it.
+    #[serde(default)]
+    pub argument: Option<String>,
+    /// The variables that do.
+    #[serde(default)]
+    pub variables: Vec<String>,
+}
+
+impl ChannelView {
+    fn new(freight: &Freight, path: String, place: String) -> Self {
+        let argument = freight.arguments.iter().find(|it| it.path == path).map(|it| it.flag.clone());
+        let variables = freight.paths.iter().filter(|(_, at)| **at == path).map(|(name, _)| name.clone()).collect();
+        Self { path, place, argument, variables }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -94,8 +124,12 @@ impl From<&Plan> for PlanView {
             params: plan.params.clone(),
             secrets: plan.secrets.keys().cloned().collect(),
             conventions: plan.conventions.iter().map(|it| it.text().to_owned()).collect(),
-            code: plan.code.clone(),
-            input: plan.input.clone(),
+            code: plan.code.as_ref().map(ToString::to_string),
+            setup: plan.setup.as_deref().map(template::shown),
+            inputs: plan.freight.inputs.iter().map(|it| ChannelView::new(&plan.freight, it.path(), it.from.to_string())).collect(),
+            outputs: plan.freight.outputs.iter().map(|it| ChannelView::new(&plan.freight, it.path(), it.to.to_string())).collect(),
+            logs: plan.freight.logs.as_ref().map(ToString::to_string),
+            from: plan.freight.from.as_ref().map(ToString::to_string),
             tasks: plan.task_count(),
             roles: plan.roles.iter().map(|role| RoleView::of(plan, role)).collect(),
         }
@@ -119,7 +153,7 @@ fn ports(plan: &Plan, role: &RolePlan) -> BTreeMap<String, PortView> {
 
 impl RoleView {
     fn of(plan: &Plan, role: &RolePlan) -> Self {
-        let command: Vec<String> = role.command.iter().map(|word| with_secrets(word, |_| None)).collect();
+        let command: Vec<String> = role.command.iter().map(|word| template::shown(word)).collect();
         Self {
             name: role.name.to_string(),
             tasks: role.tasks,
@@ -133,7 +167,7 @@ impl RoleView {
             ports: ports(plan, role),
             image: role.image.clone(),
             retries: role.task_retries,
-            env: role.env.clone(),
+            env: role.env.iter().map(|(name, value)| (name.clone(), template::shown(value))).collect(),
             script: script(&command),
             command,
         }
@@ -143,6 +177,7 @@ impl RoleView {
 /// `sh -c SCRIPT` and `bash -o pipefail -c SCRIPT` are about their last word; anything else is its own script.
 fn script(command: &[String]) -> String {
     match command {
+        [shell, flag, script, _] if shell == "/bin/sh" && flag == "-c" => script.clone(),
         [shell, .., flag, script] if is_shell(shell) && flag.starts_with('-') && flag.ends_with('c') => script.clone(),
         words => typed(words),
     }
@@ -170,6 +205,23 @@ mod tests {
         let json = serde_json::to_string(&shown).unwrap();
         assert!(!json.contains("s3cret") && json.contains(r#""secrets":["key"]"#) && json.contains(r#""retries":"always""#), "{json}");
         assert_eq!(serde_json::from_str::<PlanView>(&json).unwrap(), shown);
+    }
+
+    #[test]
+    fn a_channel_is_shown_with_the_ways_in_which_its_program_learns_of_it() {
+        let shown = view(
+            "name: a\ninputs: {data: {from: 'data:mnist', argument: --data_url, env: DATA_DIR}}\noutput: results\nroles: {w: {command: x}}",
+        );
+        assert_eq!(
+            shown.inputs,
+            [ChannelView {
+                path: "/input/data".into(),
+                place: "data:mnist".into(),
+                argument: Some("--data_url".into()),
+                variables: vec!["DATA_DIR".into(), "TRAINMASTER_INPUT_DATA".into()],
+            }]
+        );
+        assert_eq!((&shown.outputs[0].argument, shown.outputs[0].variables.len()), (&None, 0));
     }
 
     #[test]

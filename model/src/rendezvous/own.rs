@@ -13,12 +13,15 @@ pub fn for_all(circle: &Circle<'_>) -> Variables {
         let reached = circle.of_role(role).map(Peer::reached).collect::<Vec<_>>();
         cluster.insert(role.name.to_string(), reached.into());
     }
-    variables([
+    let from = gang.plan.freight.from.as_ref().map(|from| ("TRAINMASTER_FROM", from.to_string()));
+    let mut all = variables([
         ("TRAINMASTER_JOB", format!("{}@{}", gang.name, gang.version)),
         ("TRAINMASTER_JOB_ID", gang.job.to_string()),
         ("TRAINMASTER_ATTEMPT", gang.attempt.to_string()),
         ("TRAINMASTER_CLUSTER", serde_json::Value::from(cluster).to_string()),
-    ])
+    ]);
+    all.extend(from.map(|(name, value)| (name.to_owned(), value)));
+    all
 }
 
 pub fn for_one(me: &Peer<'_>) -> Variables {

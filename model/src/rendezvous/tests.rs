@@ -308,9 +308,9 @@ fn the_job_file_s_own_variables_win_over_every_convention_but_ours() {
 #[test]
 fn a_job_that_waits_has_words_where_addresses_will_be() {
     let plan = plan(
-        "{name: a, conventions: [tf_config, torch, ascend], secrets: {key: hush-hush}, env: {KEY: is hush-hush}, roles: {w: {command: x, tasks: 2, ports: {grpc: 1, x: 2}, accelerators: {npu: 1}}}}",
+        "{name: a, conventions: [tf_config, torch, ascend], secrets: {key: hush-hush}, env: {KEY: 'is {{ secrets.key }}'}, roles: {w: {command: x, tasks: 2, ports: {grpc: 1, x: 2}, accelerators: {npu: 1}}}}",
     );
-    let peers = Rendezvous::imagined(gang(&plan, &[])).of(&"w-1".parse().unwrap()).unwrap().without(plan.secrets.values());
+    let peers = Rendezvous::imagined(gang(&plan, &[])).of(&"w-1".parse().unwrap()).unwrap().shown();
     let lines: Vec<String> =
         peers.env.iter().filter(|(name, _)| !name.starts_with("PET_")).map(|(name, value)| format!("{name}={value}")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
@@ -318,7 +318,7 @@ fn a_job_that_waits_has_words_where_addresses_will_be() {
     ASCEND_VISIBLE_DEVICES=<npu 0 of w-1>
     CUDA_VISIBLE_DEVICES=<npu 0 of w-1>
     GROUP_RANK=1
-    KEY=is ******
+    KEY=is {{ secrets.key }}
     LOCAL_RANK=0
     LOCAL_WORLD_SIZE=1
     MASTER_ADDR=<address of w-0>

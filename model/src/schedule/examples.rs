@@ -307,7 +307,7 @@ fn a_port_that_must_be_that_one_is_there_once_on_every_node_and_is_nobodys_devic
         .iter()
         .map(|it| match &it.what {
             What::Start(all) | What::Part(all, _) => all.iter().map(|it| it.node.to_string()).collect::<Vec<_>>().join(" "),
-            What::Wait(reason) => reason.split(';').next().unwrap().to_owned(),
+            What::Wait(reason) => reason.en.split(';').next().unwrap().to_owned(),
         })
         .collect();
     assert_eq!(told[0], "n1 n2");

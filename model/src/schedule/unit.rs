@@ -7,6 +7,7 @@ use super::{
     packing::Share,
     turn::{Outcome, Turn, Why},
 };
+use crate::words::Words;
 
 pub(super) struct Unit<'a> {
     /// The position of its job in the order of placing.
@@ -66,9 +67,15 @@ impl Unit<'_> {
 }
 
 /// The reason of a task that waits, beside what the other tasks of its job do.
-pub(super) fn with_the_others(waiting: &Waiting, starting: usize, reason: String) -> String {
-    let Some(loose) = &waiting.loose else { return reason };
-    let running = loose.running as usize + starting;
-    let over = if loose.over > 0 { format!(" and {} are over", loose.over) } else { String::new() };
-    format!("{running} of {} tasks run{over}; the next {reason}", loose.all)
+pub(super) fn with_the_others(waiting: &Waiting, starting: usize, reason: &Words) -> Words {
+    let Some(loose) = &waiting.loose else { return reason.clone() };
+    let (running, all) = (loose.running as usize + starting, loose.all);
+    let over = match loose.over {
+        0 => Words::default(),
+        over => Words::new(format!(" and {over} are over"), format!("，{over} 个已结束")),
+    };
+    Words::new(
+        format!("{running} of {all} tasks run{}; the next {}", over.en, reason.en),
+        format!("{all} 个任务中 {running} 个在运行{}；下一个{}", over.zh, reason.zh),
+    )
 }

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::{
     Accelerators, Command, Completion, Convention, FixedPorts, JobSpec, Param, PortCount, Ports, Problem, Retries, RetriesWord, RoleSpec,
-    Size, Threshold, ThresholdWord, in_order,
+    Size, Threshold, ThresholdWord, channels, code, in_order, metrics, secrets,
     walk::{Elsewhere, Field, Keys, Places, Walk, is_null, scalar, whole_number},
 };
 use crate::located::{self, Kind, Node, Place, Value};
@@ -67,15 +67,22 @@ const OF_THE_JOB: Elsewhere = Elsewhere {
         "secrets",
         "conventions",
         "code",
+        "requirements",
+        "setup",
         "input",
+        "inputs",
+        "output",
+        "outputs",
+        "logs",
+        "metrics",
+        "from",
         "roles",
     ],
     place: "at the top of the file, for the whole job",
 };
-const OF_NOTHING_ELSE: Elsewhere = Elsewhere { keys: &[], place: "" };
+pub(super) const OF_NOTHING_ELSE: Elsewhere = Elsewhere { keys: &[], place: "" };
 
 const TEXT_HINT: &str = "write a line of text";
-const DIRECTORY_HINT: &str = "write the path of a directory";
 const DURATION_HINT: &str = "write 90s, 15m, 12h or 7d";
 const ENV_HINT: &str = "write `NAME: value` pairs";
 
@@ -98,10 +105,18 @@ fn job(walk: &mut Walk, root: &Node) -> Option<JobSpec> {
             .and_then(|it| walk.text(&it, "write a framework such as `tensorflow` or `pytorch@2.9`")),
         image: walk.optional(keys, "image").and_then(|it| walk.text(&it, TEXT_HINT)),
         params: walk.optional(keys, "params").map(|it| params(walk, &it)).unwrap_or_default(),
-        secrets: walk.optional(keys, "secrets").map(|it| env(walk, &it)).unwrap_or_default(),
+        secrets: walk.optional(keys, "secrets").map(|it| secrets::all(walk, &it)).unwrap_or_default(),
         conventions: walk.optional(keys, "conventions").map(|it| conventions(walk, &it)),
-        code: walk.optional(keys, "code").and_then(|it| walk.text(&it, DIRECTORY_HINT)),
-        input: walk.optional(keys, "input").and_then(|it| walk.text(&it, DIRECTORY_HINT)),
+        code: walk.optional(keys, "code").and_then(|it| code::read(walk, &it)),
+        requirements: walk.optional(keys, "requirements").and_then(|it| walk.text(&it, "write a file of the code, or `none`")),
+        setup: walk.optional(keys, "setup").and_then(|it| walk.text(&it, TEXT_HINT)),
+        input: walk.optional(keys, "input").and_then(|it| channels::input(walk, &it)),
+        inputs: walk.optional(keys, "inputs").map(|it| named(walk, &it, channels::input)).unwrap_or_default(),
+        output: walk.optional(keys, "output").and_then(|it| channels::output(walk, &it)),
+        outputs: walk.optional(keys, "outputs").map(|it| named(walk, &it, channels::output)).unwrap_or_default(),
+        logs: walk.optional(keys, "logs").and_then(|it| walk.text(&it, "write a volume and a path such as `results:logs`")),
+        metrics: walk.optional(keys, "metrics").and_then(|it| metrics::read(walk, &it)),
+        from: walk.optional(keys, "from").and_then(|it| walk.text(&it, "write a job and version such as `digits@2`, or a place")),
         env: walk.optional(keys, "env").map(|it| env(walk, &it)).unwrap_or_default(),
         roles: roles(walk, keys),
     };
@@ -109,9 +124,15 @@ fn job(walk: &mut Walk, root: &Node) -> Option<JobSpec> {
     Some(spec)
 }
 
+/// Channels by the names a person chooses.
+fn named<T>(walk: &mut Walk, field: &Field<'_>, read: fn(&mut Walk, &Field<'_>) -> Option<T>) -> IndexMap<String, T> {
+    let named = walk.open_map(field, "write `NAME: place` pairs");
+    named.into_iter().filter_map(|(name, field, _)| Some((name.to_owned(), read(walk, &field)?))).collect()
+}
+
 fn roles(walk: &mut Walk, keys: &mut Keys<'_>) -> IndexMap<String, RoleSpec> {
     let hint = "write `worker:` and under it at least `command: …`";
-    let Some(field) = walk.required(keys, "roles", hint) else { return IndexMap::new() };
+    let Some(field) = walk.required_or_meant(keys, "roles", hint) else { return IndexMap::new() };
     let named = walk.open_map(&field, hint);
     named.into_iter().map(|(name, field, place)| (name.to_owned(), role(walk, &field, place))).collect()
 }
@@ -151,7 +172,7 @@ fn command(walk: &mut Walk, keys: &mut Keys<'_>) -> Command {
     Command::Words(words.iter().filter_map(|it| walk.word(it, "put the word in quotes")).collect())
 }
 
-fn texts(walk: &mut Walk, field: &Field<'_>, hint: &str) -> Vec<String> {
+pub(super) fn texts(walk: &mut Walk, field: &Field<'_>, hint: &str) -> Vec<String> {
     let items = walk.list(field, hint).unwrap_or_default();
     items.iter().filter_map(|it| walk.text(it, hint)).collect()
 }
@@ -167,11 +188,11 @@ fn env(walk: &mut Walk, field: &Field<'_>) -> BTreeMap<String, String> {
 }
 
 /// The plan tells a number below `least`; here it is only said what to write.
-fn count(walk: &mut Walk, field: &Field<'_>, least: u32) -> Option<u32> {
+pub(super) fn count(walk: &mut Walk, field: &Field<'_>, least: u32) -> Option<u32> {
     walk.whole(field, &format!("a whole number, {least} or more"), "write a number such as 2")
 }
 
-fn truth(walk: &mut Walk, field: &Field<'_>) -> Option<bool> {
+pub(super) fn truth(walk: &mut Walk, field: &Field<'_>) -> Option<bool> {
     if let Some((_, Kind::Bool(value))) = scalar(field.node) {
         return Some(value);
     }

@@ -77,11 +77,85 @@ pub(super) fn params(_: &mut SchemaGenerator) -> Schema {
 }
 
 pub(super) fn secrets(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": ["object", "null"], "propertyNames": { "pattern": PARAM }, "additionalProperties": word() })
+    let file = || json_schema!({ "type": ["boolean", "null"], "description": "Whether tasks find it as /secrets/NAME" });
+    let value = json_schema!({ "type": "object", "properties": { "value": word(), "named": { "type": "null" }, "file": file() }, "required": ["value"], "additionalProperties": false });
+    let named = json_schema!({ "type": "object", "properties": { "named": { "type": "string", "pattern": PARAM }, "value": { "type": "null" }, "file": file() }, "required": ["named"], "additionalProperties": false });
+    let secret = json_schema!({ "anyOf": [word(), value, named] });
+    json_schema!({ "type": ["object", "null"], "propertyNames": { "pattern": PARAM }, "additionalProperties": secret })
 }
 
 pub(super) fn conventions(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["array", "null"], "items": { "enum": Convention::ALL.map(Convention::text) } })
+}
+
+pub(super) fn code(_: &mut SchemaGenerator) -> Schema {
+    let git = json_schema!({
+        "type": "object",
+        "properties": {
+            "git": { "type": "string", "description": "The repository's address, of http or https" },
+            "ref": { "type": ["string", "integer", "null"], "description": "A branch, a tag or a commit" },
+            "user": { "type": ["string", "null"] },
+            "password": { "type": ["string", "null"], "description": "A password or token, best as `{{ secrets.NAME }}`" },
+            "submodules": { "type": ["boolean", "null"] },
+            "lfs": { "type": ["boolean", "null"] },
+            "depth": { "type": ["integer", "null"], "minimum": 0, "maximum": u32::MAX, "description": "How many commits back; 0 for all" },
+            "directory": { "type": ["string", "null"], "description": "The directory of the repository that becomes /code" },
+        },
+        "required": ["git"],
+        "additionalProperties": false,
+    });
+    let one = |key: &str| json_schema!({ "type": "object", "properties": { key: { "type": "string" } }, "required": [key], "additionalProperties": false });
+    json_schema!({ "anyOf": [{ "type": ["string", "null"] }, git, one("at"), one("upload")], "examples": [".", "https://example.org/me/digits.git#main", "data:code"] })
+}
+
+fn channel(place: &str) -> Schema {
+    let mut properties =
+        json_schema!({ "argument": { "type": ["string", "null"] }, "env": { "type": ["string", "null"], "pattern": VARIABLE } });
+    properties.insert(place.into(), serde_json::json!({ "type": "string" }));
+    match place {
+        "from" => properties.insert("unpack".into(), serde_json::json!({ "type": ["boolean", "null"] })),
+        _ => properties.insert("layout".into(), serde_json::json!({ "enum": ["chief", "tasks", null] })),
+    };
+    let map = json_schema!({ "type": "object", "properties": properties, "required": [place], "additionalProperties": false });
+    json_schema!({ "anyOf": [{ "type": "string" }, map] })
+}
+
+fn optional(schema: Schema) -> Schema {
+    json_schema!({ "anyOf": [schema, { "type": "null" }] })
+}
+
+fn channels(channel: Schema) -> Schema {
+    json_schema!({ "type": ["object", "null"], "propertyNames": { "pattern": LABEL }, "additionalProperties": channel })
+}
+
+pub(super) fn input(_: &mut SchemaGenerator) -> Schema {
+    optional(channel("from"))
+}
+
+pub(super) fn inputs(_: &mut SchemaGenerator) -> Schema {
+    channels(channel("from"))
+}
+
+pub(super) fn output(_: &mut SchemaGenerator) -> Schema {
+    optional(channel("to"))
+}
+
+pub(super) fn outputs(_: &mut SchemaGenerator) -> Schema {
+    channels(channel("to"))
+}
+
+pub(super) fn metrics(_: &mut SchemaGenerator) -> Schema {
+    let texts =
+        |what: &str| json_schema!({ "type": ["array", "null"], "items": { "type": "string" }, "maxItems": 16, "description": what });
+    json_schema!({
+        "type": ["object", "null"],
+        "properties": {
+            "rules": texts("Regular expressions for printed lines, with groups such as `(?P<step>\\d+)` and `(?P<loss>\\S+)`"),
+            "files": texts("Names of files of lines below /output, as JSON or CSV"),
+            "off": { "type": ["boolean", "null"], "description": "Whether nothing is looked for" },
+        },
+        "additionalProperties": false,
+    })
 }
 
 pub(super) fn roles(generator: &mut SchemaGenerator) -> Schema {

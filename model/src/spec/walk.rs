@@ -116,6 +116,22 @@ impl Walk {
         None
     }
 
+    /// The value of a required key, or of the one that was probably meant to be it: whoever misspells a word wants to hear of
+    /// what is below it too. [`Walk::no_more`] tells of the word.
+    pub fn required_or_meant<'a>(&mut self, keys: &mut Keys<'a>, key: &'static str, hint: &'static str) -> Option<Field<'a>> {
+        if keys.entries.iter().any(|entry| entry.key == key) {
+            return self.required(keys, key, hint);
+        }
+        keys.asked.push(key);
+        let is_meant = |entry: &&&Entry| nearest(&entry.key, &keys.asked) == Some(key) && !is_null(&entry.value);
+        let Some(entry) = keys.entries.iter().find(is_meant).copied() else {
+            keys.missing.push((key, hint));
+            return None;
+        };
+        self.places.set(&join(&keys.path, key), entry.key_place);
+        Some(Field { path: join(&keys.path, key), node: &entry.value })
+    }
+
     /// Tells what was not asked for, and then what was asked for in vain. One that is only misspelt is not missing too.
     pub fn no_more(&mut self, keys: &Keys<'_>, elsewhere: &Elsewhere) {
         let meant: Vec<&str> = keys.entries.iter().filter_map(|entry| self.unknown(entry, keys, elsewhere)).collect();

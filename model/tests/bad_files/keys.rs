@@ -33,7 +33,7 @@ fn text_that_is_no_job_file() {
         (
             text("name: digits\n  roles: {}\n"),
             &[
-                "line 2, column 8: this is not YAML: mapping values are not allowed in this context (look at the indentation, the quotes and the brackets here and on the line before)",
+                "line 2, column 8: this is not YAML: mapping values are not allowed in this context (a text with `: ` in it, or one that ends with `:`, stands in quotes; else look at the indentation here and on the line before)",
             ],
         ),
         (
@@ -73,7 +73,7 @@ fn keys_that_are_not_there_twice_there_or_misspelt() {
         (
             job("picture: torch"),
             &[
-                "line 2, column 1: picture: unknown key `picture` (the keys here are name, description, tags, priority, retries, gang, max_duration, stop_grace, keep_failed, framework, image, params, secrets, conventions, code, input, env, roles)",
+                "line 2, column 1: picture: unknown key `picture` (the keys here are name, description, tags, priority, retries, gang, max_duration, stop_grace, keep_failed, framework, image, params, secrets, conventions, code, requirements, setup, input, inputs, output, outputs, logs, metrics, from, env, roles)",
             ],
         ),
         (
@@ -139,7 +139,7 @@ fn what_yaml_allows_and_we_do_not() {
         (
             text("name: digits\nbase: &base {command: x}\nroles:\n  worker: *base\n"),
             &[
-                "line 2, column 1: base: unknown key `base` (the keys here are name, description, tags, priority, retries, gang, max_duration, stop_grace, keep_failed, framework, image, params, secrets, conventions, code, input, env, roles)",
+                "line 2, column 1: base: unknown key `base` (the keys here are name, description, tags, priority, retries, gang, max_duration, stop_grace, keep_failed, framework, image, params, secrets, conventions, code, requirements, setup, input, inputs, output, outputs, logs, metrics, from, env, roles)",
                 "line 2, column 7: an anchor (`&name`) is not taken in job files (remove it and write the value out where it is used)",
                 "line 4, column 11: an alias (`*name`) is not taken in job files (write the value out)",
             ],
@@ -155,7 +155,7 @@ fn several_things_at_once() {
                 "name: my digits\nretry: 3\nmax_duration: soon\nroles:\n  worker:\n    cpu: 1\n    tasks: many\n    completion: {min_failed: 3, min_succeeded: }\n  ps: 5\n  a.b:\n    command: []\n    memory: 1.5\n    env: {BAD-NAME: 1, X: }\n",
             ),
             &[
-                "line 1, column 7: name: `my digits` has ` `; use letters, digits, `-`, `.`, `_` and `~` (write a name such as digits or bert-large.v2)",
+                "line 1, column 7: name: `my digits` has a space; use letters, digits, `-`, `.`, `_` and `~` (write a name such as digits or bert-large.v2)",
                 "line 2, column 1: retry: unknown key `retry` (did you mean `retries`?)",
                 "line 3, column 15: max_duration: `soon` is not a time (write 90s, 15m, 12h or 7d)",
                 "line 5, column 3: roles.worker.command: is missing (write a line such as `command: python3 train.py`, or a list of words)",
@@ -187,7 +187,7 @@ fn several_things_at_once() {
                 "line 3, column 5: roles.worker.comand: unknown key `comand` (did you mean `command`?)",
                 "line 4, column 12: roles.worker.tasks: is 0; a role has 1 to 1000 tasks (write a number from 1 to 1000)",
                 "line 7, column 1: the key `name` is here a second time; the first is at line 6, column 1 (keep one of them)",
-                "line 8, column 7: code: `~/digits` is not an absolute path (write a directory's whole path, beginning with /)",
+                "line 8, column 7: code: `~/digits` is neither a whole path nor a volume and a path nor a URL (write a directory's whole path, a repository's address, or a volume and a path such as `data:code`)",
             ],
         ),
     ]);

@@ -8,7 +8,7 @@ fn values_that_break_a_rule() {
         (
             named("name: my digits"),
             &[
-                "line 1, column 7: name: `my digits` has ` `; use letters, digits, `-`, `.`, `_` and `~` (write a name such as digits or bert-large.v2)",
+                "line 1, column 7: name: `my digits` has a space; use letters, digits, `-`, `.`, `_` and `~` (write a name such as digits or bert-large.v2)",
             ],
         ),
         (
@@ -56,10 +56,17 @@ fn values_that_break_a_rule() {
         ),
         (job("stop_grace: -5s"), &["line 2, column 13: stop_grace: `-5s` is not a time (write 90s, 15m, 12h or 7d)"]),
         (job("stop_grace: 0"), &["line 2, column 13: stop_grace: `0` is no time at all (write 90s, 15m, 12h or 7d)"]),
-        (job("code: src"), &["line 2, column 7: code: `src` is not an absolute path (write a directory's whole path, beginning with /)"]),
+        (
+            job("code: src"),
+            &[
+                "line 2, column 7: code: `src` is neither a whole path nor a volume and a path nor a URL (write a directory's whole path, a repository's address, or a volume and a path such as `data:code`)",
+            ],
+        ),
         (
             job(r#"input: """#),
-            &["line 2, column 8: input: an empty text is not an absolute path (write a directory's whole path, beginning with /)"],
+            &[
+                "line 2, column 8: input: an empty text names no place (write a volume and a path such as `data:mnist`, a directory's whole path, or a URL)",
+            ],
         ),
         (
             job(r#"env: {BAD-NAME: 1, 2X: 1, "": 1, TRAINMASTER_JOB: x}"#),
@@ -78,7 +85,7 @@ fn values_that_break_a_rule() {
         (
             text("name: digits\nroles:\n  my worker:\n    command: a\n  a.b/c:\n    command: b\n"),
             &[
-                r#"line 3, column 3: roles."my worker": the role's name `my worker` has ` `; use letters, digits, `-`, `.`, `_` and `~` (write a name such as worker or ps)"#,
+                r#"line 3, column 3: roles."my worker": the role's name `my worker` has a space; use letters, digits, `-`, `.`, `_` and `~` (write a name such as worker or ps)"#,
                 r#"line 5, column 3: roles."a.b/c": the role's name `a.b/c` has `/`; use letters, digits, `-`, `.`, `_` and `~` (write a name such as worker or ps)"#,
             ],
         ),

@@ -53,6 +53,18 @@ fn parameters_and_secrets_that_cannot_be_put_in() {
             ],
         ),
         (job("secrets: {key: }"), &["line 2, column 14: secrets.key: must be text, not nothing (write \"\" for an empty value)"]),
+        (
+            job("secrets: {key: {named: wandb, value: x}}"),
+            &[
+                "line 2, column 16: secrets.key: must have one of `value` and `named` (write the secret itself, `{named: NAME}` for one that you keep, or `{value: …, file: true}`)",
+            ],
+        ),
+        (
+            "name: a\nenv: {KEY: '{{ secrets.key }}'}\nroles: {w: {command: x}}".into(),
+            &[
+                "line 2, column 7: env.KEY: says `{{ secrets.key }}`, and the job has no such name under `secrets` (add `key` under `secrets`, or write `\\{{` for the letters themselves)",
+            ],
+        ),
     ]);
 }
 

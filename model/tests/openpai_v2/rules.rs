@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use model::{
     completion::{Verdict, verdict},
-    dialect::{Fate, Given, translate},
+    dialect::{Fate, Given, Translation, translate},
     ids::{JobId, RoleName},
     job::Outcome,
     located::{self, Node, Value},
@@ -36,8 +36,9 @@ fn job(top: &str, commands: &str) -> String {
 
 /// The script of the only role, with its secrets in, as a program gets it.
 fn script(text: &str) -> Vec<String> {
-    let plan = translated(text).unwrap_or_else(|problems| panic!("{problems:?}")).plan;
-    let filled = |word: &String| template::with_secrets(word, |name| plan.secrets.get(name).cloned());
+    let Translation { plan, mut spec, .. } = translated(text).unwrap_or_else(|problems| panic!("{problems:?}"));
+    let secrets = spec.take_secrets().0;
+    let filled = |word: &String| template::with_secrets(word, |name| secrets.get(name).cloned());
     plan.roles[0].command.iter().map(filled).collect()
 }
 

@@ -105,7 +105,7 @@ impl World {
 
     /// The first job that waits and would fit into the empty cluster.
     pub fn head(&self) -> Option<JobId> {
-        let waits = |it: &Decision| matches!(&it.what, What::Wait(reason) if !reason.contains("can never fit"));
+        let waits = |it: &Decision| matches!(&it.what, What::Wait(reason) if !reason.en.contains("can never fit"));
         self.place().iter().find(|it| waits(it)).map(|it| it.job)
     }
 

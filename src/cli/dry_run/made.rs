@@ -42,7 +42,7 @@ impl Made {
         for (role, view) in plan.roles.iter().zip(PlanView::from(&plan).roles) {
             for index in 0..role.tasks {
                 let name = TaskName { role: role.name.clone(), index };
-                let peers = rendezvous.of(&name).unwrap_or_default().without(plan.secrets.values());
+                let peers = rendezvous.of(&name).unwrap_or_default().shown();
                 tasks.push(task(name.to_string(), &view, peers));
             }
         }

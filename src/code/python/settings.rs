@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 /// Names the directory of the environments, for servers and supervisors that should not use their own.
 pub const DIRECTORY_VARIABLE: &str = "TRAINMASTER_ENVIRONMENTS";
 
+/// Set where packages may be built on this machine, which runs what is in them.
+pub const BUILD_VARIABLE: &str = "TRAINMASTER_BUILD_PACKAGES";
+
 /// What decides from where packages come, and so what is in an environment.
 const INDEXES: [&str; 6] = ["UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS", "UV_TORCH_BACKEND"];
 
@@ -57,16 +60,37 @@ impl Settings {
         Self { variables }
     }
 
+    /// Whoever builds a package runs what is in it, and that could read how the index is opened.
+    pub fn may_build(&self) -> bool {
+        self.variables.contains_key(BUILD_VARIABLE) && self.passwords().is_empty()
+    }
+
+    /// For words that others may read.
+    pub fn without_passwords(&self, text: &str) -> String {
+        self.passwords().into_iter().fold(text.to_owned(), |text, password| text.replace(&password, "****"))
+    }
+
+    /// `user:password` of every address, and what is given by itself.
+    fn passwords(&self) -> Vec<String> {
+        let by_itself = self.variables.iter().filter(|(name, _)| is_credential(name) && name.ends_with("_PASSWORD"));
+        let addresses = self.variables.values().flat_map(|value| value.split([' ', ',']));
+        let in_address = addresses.filter_map(|it| it.split_once("://")?.1.split('/').next()?.rsplit_once('@'));
+        by_itself.map(|it| it.1.clone()).chain(in_address.map(|it| it.0.to_owned())).filter(|it| !it.is_empty()).collect()
+    }
+
     pub fn indexes(&self) -> impl Iterator<Item = (&str, &str)> {
         INDEXES.iter().filter_map(|name| Some((*name, self.variables.get(*name)?.as_str())))
     }
 }
 
 fn is_kept(name: &str) -> bool {
-    // Names and passwords for an index are in variables that carry the index's own name.
-    let credentials = name.starts_with("UV_INDEX_") && (name.ends_with("_USERNAME") || name.ends_with("_PASSWORD"));
-    let ours_to_pass = !name.starts_with("UV_") || credentials || INDEXES.contains(&name) || KEPT.contains(&name);
+    let ours_to_pass = !name.starts_with("UV_") || is_credential(name) || INDEXES.contains(&name) || KEPT.contains(&name);
     ours_to_pass && !MISLEADING.contains(&name)
+}
+
+/// Names and passwords for an index are in variables that carry the index's own name.
+fn is_credential(name: &str) -> bool {
+    name.starts_with("UV_INDEX_") && (name.ends_with("_USERNAME") || name.ends_with("_PASSWORD"))
 }
 
 #[cfg(test)]
@@ -91,5 +115,15 @@ mod tests {
         let pairs = [("UV_PYTHON", "3.8"), ("UV_PROJECT_ENVIRONMENT", "x"), ("VIRTUAL_ENV", "y"), ("PYTHONPATH", "z"), ("HOME", "/h")];
         assert_eq!(shown(&pairs), "HOME=/h ");
         assert_eq!(shown(&[("UV_INDEX_LAB_PASSWORD", "s"), ("UV_OFFLINE", "1")]), "UV_INDEX_LAB_PASSWORD=s UV_OFFLINE=1 ");
+    }
+
+    #[test]
+    fn passwords_are_not_said_and_not_shown_to_what_is_built() {
+        let settings =
+            |pairs: &[(&str, &str)]| Settings::from_pairs(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let secret = settings(&[("UV_INDEX", "https://a.example/x https://me:secret@b.example/y"), (BUILD_VARIABLE, "1")]);
+        assert!(settings(&[(BUILD_VARIABLE, "1")]).may_build() && !secret.may_build() && !settings(&[]).may_build());
+        let secret = settings(&[("UV_DEFAULT_INDEX", "https://me:s3cret@b.example/y"), ("UV_INDEX_LAB_PASSWORD", "qwertz")]);
+        assert_eq!(secret.without_passwords("failed: https://me:s3cret@b.example/y qwertz"), "failed: https://****@b.example/y ****");
     }
 }

@@ -1,30 +1,36 @@
 //! `uv`, which makes environments: found or installed, called, and its words understood.
 
 use std::{
-    fs::{self, File},
+    cell::RefCell,
+    fs::{self, OpenOptions},
     io,
-    os::{fd::AsRawFd, unix::process::CommandExt},
+    os::fd::AsRawFd,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    time::{Duration, Instant},
+    process::Command,
 };
 
-use model::{framework::Environment, task::Whose};
-
 use super::{
-    NotMade, Settings, Waiting, beside,
+    IS_WHOLE, Settings, Shelf, Wanted,
+    asked::{self, Asked, Kind},
     interpreter::Interpreter,
-    once::{self, Making},
-    platform,
+    lines, once, words,
+};
+use crate::code::{
+    NotMade, Waiting, beside,
+    once::{MAKING_MAX, Making, remove},
+    platform, tool,
+    workshop::Workshop,
 };
 
 /// Installed where there is none.
 const VERSION: &str = "0.13.7";
-const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 pub struct Uv<'a> {
     program: PathBuf,
+    shelf: &'a Shelf,
     settings: &'a Settings,
+    /// Everything that was said by a tool that failed.
+    said: &'a RefCell<String>,
 }
 
 /// The machine's own `uv`.
@@ -35,14 +41,14 @@ pub fn on_path() -> Option<PathBuf> {
 
 impl<'a> Uv<'a> {
     /// The one on this machine, or else one of our own, which stands on the shelf like an environment.
-    pub fn find(shelf: &Path, settings: &'a Settings, waiting: &Waiting<'_>) -> Result<Self, NotMade> {
+    pub fn find(shelf: &'a Shelf, settings: &'a Settings, waiting: &Waiting<'_>, said: &'a RefCell<String>) -> Result<Self, NotMade> {
         if let Some(program) = on_path() {
-            return Ok(Self { program, settings });
+            return Ok(Self { program, shelf, settings, said });
         }
-        let place = shelf.join(format!("uv-{VERSION}"));
+        let place = shelf.dir.join(format!("uv-{VERSION}"));
         let install = |making: &Making<'_>| {
             (waiting.say)(&format!("installs uv {VERSION}, which is not on this machine"));
-            let tool = Tool { making, settings };
+            let tool = Tool::new(making, settings, said)?;
             tool.run(Command::new("python3").args(["-m", "venv"]).arg(making.place))?;
             let mut pip = Command::new(making.place.join("bin/pip"));
             pip.args(["install", "--disable-pip-version-check", "--quiet", &format!("uv=={VERSION}")]);
@@ -50,140 +56,171 @@ impl<'a> Uv<'a> {
                 // Not as an argument: it may hold a password, and arguments are for everyone to see.
                 pip.env("PIP_INDEX_URL", index);
             }
-            tool.run(&mut pip)
+            tool.run(&mut pip)?;
+            Ok(IS_WHOLE.to_owned())
         };
-        if !once::is_whole(&place) {
-            once::make(&place, waiting, install)?;
+        let ours = once(&place, waiting);
+        if !ours.is_whole() {
+            ours.make(install)?;
         }
-        Ok(Self { program: place.join("bin/uv"), settings })
+        Ok(Self { program: place.join("bin/uv"), shelf, settings, said })
     }
 
-    pub fn make(&self, making: &Making<'_>, wanted: &Environment, interpreter: &Interpreter) -> Result<(), NotMade> {
-        let tool = Tool { making, settings: self.settings };
+    pub fn make(&self, making: &Making<'_>, wanted: &Wanted<'_>, interpreter: &Interpreter) -> Result<(), NotMade> {
+        let tool = Tool::new(making, self.settings, self.said)?;
         let mut venv = Command::new(&self.program);
         venv.args(["venv", "--no-project", "--python", interpreter.text()]).arg(making.place);
         tool.run(&mut venv)?;
-        if wanted.requirements.is_empty() {
+        let python = making.place.join("bin/python");
+        let mut install = Command::new(&self.program);
+        install.args(["pip", "install", "--python"]).arg(&python).args(wanted.packages());
+        if let Some(asked) = &wanted.asked {
+            let copies = beside(making.place, COPIES);
+            write(&copies, asked).map_err(|error| platform(format!("{} cannot be written: {error}", copies.display())))?;
+            install.arg("-r").arg(self.lines_of(asked, &copies, &tool)?).current_dir(&copies);
+        } else if wanted.packages().is_empty() {
             return Ok(());
         }
-        let mut install = Command::new(&self.program);
-        // Tasks cannot write into their environment, so what Python would note down there while importing is
-        // noted down now.
-        install.args(["pip", "install", "--compile-bytecode", "--python"]).arg(making.place.join("bin/python")).args(&wanted.requirements);
-        tool.run(&mut install)
+        // Said as an argument: `uv pip` does not heed the variable for it.
+        if !self.settings.may_build() {
+            install.args(["--only-binary", ":all:"]);
+        } else {
+            self.enclose(making.place, &mut install).map_err(no_room)?;
+        }
+        tool.run(&mut install).map_err(|reason| words::about(reason, wanted.asked.as_ref()))?;
+        self.compile(&tool, making.place)?;
+        for ending in [COPIES, BUILT] {
+            let _ = remove(&beside(making.place, ending));
+        }
+        Ok(())
     }
+
+    /// Tasks cannot write into their environment, so what Python would note down there while importing is noted down
+    /// now. Not by `uv`: it would let Python read the packages' `.pth` files, and what is in those is run. A file that
+    /// is no good Python is left for whoever imports it.
+    fn compile(&self, tool: &Tool<'_>, place: &Path) -> Result<(), NotMade> {
+        let mut compile = Command::new(place.join("bin/python"));
+        compile.args(["-I", "-S", "-m", "compileall", "-q", "-j", "0"]).arg(place.join("lib"));
+        if self.settings.may_build() {
+            // What was built may have put something of its own in Python's place.
+            self.enclose(place, &mut compile).map_err(no_room)?;
+        }
+        match tool.run(&mut compile) {
+            Err(NotMade::Stopped) => Err(NotMade::Stopped),
+            Ok(()) | Err(NotMade::Failed { .. }) => Ok(()),
+        }
+    }
+
+    /// What is built could spoil a cache that others use too, so it gets one of its own.
+    fn enclose(&self, place: &Path, install: &mut Command) -> io::Result<()> {
+        let (copies, cache) = (beside(place, COPIES), beside(place, BUILT));
+        remove(&cache)?;
+        fs::create_dir_all(&cache)?;
+        install.env("UV_CACHE_DIR", &cache).env("UV_LINK_MODE", "copy");
+        let tools = self.program.parent().and_then(Path::parent).filter(|it| it.starts_with(&self.shelf.dir)).map(Path::to_owned);
+        let links = self.settings.variables.get("UV_FIND_LINKS").into_iter().flat_map(|it| it.split(',')).map(PathBuf::from);
+        let shown = [place.to_owned(), copies, cache].into_iter().chain(tools).chain(links).collect();
+        let hidden = vec![self.shelf.private.clone(), self.shelf.dir.clone(), std::env::temp_dir()];
+        Workshop { hidden, shown }.enclose(install);
+        Ok(())
+    }
+
+    /// The file that says in lines what the code asks for.
+    fn lines_of(&self, asked: &Asked, copies: &Path, tool: &Tool<'_>) -> Result<String, NotMade> {
+        match asked.kind {
+            Kind::Lines => Ok(asked.entry()),
+            Kind::Lock => {
+                let mut export = Command::new(&self.program);
+                export.args([
+                    "export",
+                    "--frozen",
+                    "--no-emit-project",
+                    "--no-dev",
+                    "--no-header",
+                    "--no-annotate",
+                    "--no-build",
+                    "--quiet",
+                ]);
+                export.args(["--output-file", EXPORTED, "--python"]).arg(tool.making.place.join("bin/python"));
+                let dir = copies.join(&asked.file).parent().map(Path::to_owned).unwrap_or_default();
+                tool.run(export.current_dir(&dir)).map_err(|reason| words::about(reason, Some(asked)))?;
+                let text = fs::read_to_string(dir.join(EXPORTED))
+                    .map_err(|error| platform(format!("uv did not write what it should: {error}")))?;
+                let further = lines::check(&text, self.settings.may_build()).map_err(|why| asked::refused(&asked.file, &why))?;
+                debug_assert!(further.is_empty(), "an export is one file");
+                Ok(dir.join(EXPORTED).to_string_lossy().into_owned())
+            }
+        }
+    }
+}
+
+/// Beside an environment, while it is made: the files of the code that were read, and a cache for what is built.
+const COPIES: &str = ".asked";
+const BUILT: &str = ".cache";
+
+/// What a lock file says, in lines.
+const EXPORTED: &str = "exported-from-the-lock.txt";
+
+/// Copies what was read of the code, so that what was looked at is what is installed.
+fn write(dir: &Path, asked: &Asked) -> io::Result<()> {
+    remove(dir)?;
+    let entry = (asked.entry(), &asked.files[&asked.file]);
+    for (path, text) in asked.files.iter().map(|(path, text)| (path.clone(), text)).chain([entry]) {
+        let path = dir.join(path);
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::write(path, text)?;
+    }
+    Ok(())
+}
+
+fn no_room(error: io::Error) -> NotMade {
+    platform(format!("there is no room to build packages in: {error}"))
 }
 
 /// Runs the programs that make one environment. What they say goes into a file beside it.
 struct Tool<'a> {
     making: &'a Making<'a>,
     settings: &'a Settings,
+    said: &'a RefCell<String>,
+    log: PathBuf,
 }
 
-impl Tool<'_> {
+impl<'a> Tool<'a> {
+    fn new(making: &'a Making<'a>, settings: &'a Settings, said: &'a RefCell<String>) -> Result<Self, NotMade> {
+        let log = beside(making.place, ".log");
+        let tool = Self { making, settings, said, log };
+        fs::write(&tool.log, "").map_err(|error| tool.no_log(&error))?;
+        Ok(tool)
+    }
+
+    fn no_log(&self, error: &io::Error) -> NotMade {
+        platform(format!("{} cannot be written: {error}", self.log.display()))
+    }
+
     fn run(&self, command: &mut Command) -> Result<(), NotMade> {
-        let log = beside(self.making.place, ".log");
-        let program = command.get_program().to_string_lossy().into_owned();
-        let mut child = self.spawn(command, &log).map_err(|error| platform(format!("`{program}` could not be started: {error}")))?;
-        let status = self.wait(&mut child)?;
-        if status.success() {
+        self.furnish(command).map_err(|error| self.no_log(&error))?;
+        let inherited = [self.making.lock.as_raw_fd()];
+        let tool = tool::Tool { waiting: self.making.waiting, time_max: MAKING_MAX, inherited: &inherited, watch: &|| Ok(()) };
+        if tool.run(command)?.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).into_owned();
-        Err(understand(&said))
+        let said = self.settings.without_passwords(&String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()));
+        let reason = words::understand(&said);
+        *self.said.borrow_mut() = said;
+        Err(reason)
     }
 
-    fn spawn(&self, command: &mut Command, log: &Path) -> io::Result<Child> {
-        let log = File::create(log)?;
-        let lock = self.making.lock.as_raw_fd();
-        command.env_clear().envs(&self.settings.variables).envs([("NO_COLOR", "1"), ("UV_NO_PROGRESS", "1")]);
-        command.current_dir(self.making.place.parent().unwrap_or(Path::new("/")));
-        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).process_group(0);
-        // SAFETY: plain system calls on the new process alone. It shares the lock, so that nobody begins anew
-        // while it lives; and it does not outlive us for long.
-        unsafe {
-            command.pre_exec(move || {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
-                libc::umask(0o022);
-                if libc::fcntl(lock, libc::F_SETFD, 0) == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-            })
-        };
-        command.spawn()
-    }
-
-    fn wait(&self, child: &mut Child) -> Result<std::process::ExitStatus, NotMade> {
-        let began = Instant::now();
-        loop {
-            match child.try_wait() {
-                Ok(Some(status)) => return Ok(status),
-                Ok(None) => {}
-                Err(error) => return Err(platform(format!("uv was lost sight of: {error}"))),
-            }
-            let stop = (self.making.waiting.pause)(BETWEEN_LOOKS);
-            if stop || began.elapsed() > once::MAKING_MAX {
-                end(child);
-                let too_long = || platform(format!("the environment was not made in {} s", once::MAKING_MAX.as_secs()));
-                return Err(if stop { NotMade::Stopped } else { too_long() });
-            }
+    fn furnish(&self, command: &mut Command) -> io::Result<()> {
+        let log = OpenOptions::new().append(true).open(&self.log)?;
+        let own: Vec<_> = command.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
+        command.env_clear().envs(&self.settings.variables).envs(ALWAYS).envs(own);
+        if command.get_current_dir().is_none() {
+            command.current_dir(self.making.place.parent().unwrap_or(Path::new("/")));
         }
+        command.stdout(log.try_clone()?).stderr(log);
+        Ok(())
     }
 }
 
-/// It and everyone it has started.
-fn end(child: &mut Child) {
-    // SAFETY: a plain system call; the group is the child's own, and the child is not reaped yet.
-    unsafe { libc::killpg(child.id().cast_signed(), libc::SIGKILL) };
-    let _ = child.wait();
-}
-
-/// A version that does not exist is for the one who named it to change. Everything else, from a full
-/// disk to a line that is down, may be better in a while and is not their doing.
-fn understand(said: &str) -> NotMade {
-    let unsolvable = said.contains("No solution found") && !said.contains("the network was disabled");
-    let whose = if unsolvable { Whose::User } else { Whose::Platform };
-    NotMade::Failed { why: format!("the Python environment could not be made: {}", last_words(said)), whose }
-}
-
-/// From where it says that something is wrong, as much as an exit record has room for.
-fn last_words(said: &str) -> String {
-    const CHARACTERS_MAX: usize = 900;
-    let from = said.rfind("\nerror:").map(|at| at + 1).unwrap_or(0);
-    let words: Vec<&str> = said[from..].split_whitespace().collect();
-    let text = words.join(" ").trim_start_matches("error: ").to_owned();
-    if text.is_empty() {
-        return "it gave no reason".into();
-    }
-    match text.char_indices().nth(CHARACTERS_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn understood(said: &str) -> String {
-        match understand(said) {
-            NotMade::Failed { why, whose } => format!("{whose:?}: {why}"),
-            NotMade::Stopped => "stopped".into(),
-        }
-    }
-
-    #[test]
-    fn a_version_that_does_not_exist_is_the_user_s_and_a_line_that_is_down_is_not() {
-        let cases = [
-            "Using Python 3.11\nerror: No solution found when resolving dependencies\n  cause: Because only torch<=2.15.0 is available and you require torch==99.*, we can conclude that your requirements are unsatisfiable.\n",
-            "error: Request failed after 3 retries in 13.2s\n  cause: Failed to fetch: http://127.0.0.1:9/simple/jax/\n  cause: Connection refused (os error 111)\n",
-            "error: No solution found when resolving dependencies\n  cause: Because jax was not found in the cache\n\nhint: Packages were unavailable because the network was disabled.\n",
-            "",
-        ];
-        insta::assert_snapshot!(cases.map(understood).join("\n"), @"
-        User: the Python environment could not be made: No solution found when resolving dependencies cause: Because only torch<=2.15.0 is available and you require torch==99.*, we can conclude that your requirements are unsatisfiable.
-        Platform: the Python environment could not be made: Request failed after 3 retries in 13.2s cause: Failed to fetch: http://127.0.0.1:9/simple/jax/ cause: Connection refused (os error 111)
-        Platform: the Python environment could not be made: No solution found when resolving dependencies cause: Because jax was not found in the cache hint: Packages were unavailable because the network was disabled.
-        Platform: the Python environment could not be made: it gave no reason
-        ");
-        assert!(understood(&"é ".repeat(5_000)).chars().count() < 1_000);
-    }
-}
+/// A configuration file would be the code's, or of somebody's own work. The machine's Python comes before one of `uv`'s.
+const ALWAYS: [(&str, &str); 4] = [("NO_COLOR", "1"), ("UV_NO_PROGRESS", "1"), ("UV_NO_CONFIG", "1"), ("UV_PYTHON_PREFERENCE", "system")];

@@ -17,9 +17,10 @@ impl House {
         self.must_be_over(&dir, run)?;
         // An empty directory costs less where it is than to delete: the file system looks long for room
         // where something was just deleted.
-        let scratch = dir.tmp();
-        if fs::read_dir(&scratch).is_ok_and(|mut entries| entries.next().is_some()) {
-            delete_tree(&scratch).map_err(|error| trouble(&scratch, &error))?;
+        for scratch in [dir.tmp(), dir.secrets()] {
+            if fs::read_dir(&scratch).is_ok_and(|mut entries| entries.next().is_some()) {
+                delete_tree(&scratch).map_err(|error| trouble(&scratch, &error))?;
+            }
         }
         // Last, so that a crash before it only means that all of this is done once more.
         let marker = live_marker(&self.config.data, run);
@@ -31,6 +32,15 @@ impl House {
         let dir = RunDir::new(&self.config.data, run);
         self.must_be_over(&dir, run)?;
         delete_tree(dir.path()).map_err(|error| trouble(dir.path(), &error))?;
+        // What all attempts of a task share goes with the last of them.
+        if dir.attempts().map_err(|error| trouble(dir.path(), &error))?.is_empty() {
+            for tree in [dir.output(), dir.output_part(), dir.metrics()] {
+                delete_tree(&tree).map_err(|error| trouble(&tree, &error))?;
+            }
+            for path in [dir.sent(), dir.output_lock()] {
+                unless_missing(fs::remove_file(&path)).map_err(|error| trouble(&path, &error))?;
+            }
+        }
         if let Some(job) = dir.path().parent() {
             // The last run to go takes the job's directory with it.
             let _ = fs::remove_dir(job);
@@ -39,7 +49,7 @@ impl House {
         unless_missing(fs::remove_file(&marker)).map_err(|error| trouble(&marker, &error))
     }
 
-    fn must_be_over(&self, dir: &RunDir, run: &RunKey) -> Result<(), EngineError> {
+    pub fn must_be_over(&self, dir: &RunDir, run: &RunKey) -> Result<(), EngineError> {
         match self.look(dir).map_err(|error| trouble(dir.path(), &error))? {
             Phase::Alive => Err(EngineError::Away(format!("run {run} is still alive"))),
             Phase::NotTaken => self.close_the_door(dir, run),

@@ -11,7 +11,9 @@ use std::{
 };
 
 use model::{
+    code::CodePlan,
     ids::{JobId, NodeName, RunKey},
+    location::Location,
     order::{Limits, RunOrder},
     task::{Cause, Ending},
 };
@@ -42,7 +44,7 @@ pub struct Check {
 /// is there, because what a file system can do differs from place to place.
 pub fn doctor(data: &Path, exe: &Path) -> Vec<Check> {
     let base = if data.is_dir() { data.to_owned() } else { std::env::temp_dir() };
-    let trial = Trial { data: base.join(format!(".doctor-{}", std::process::id())), exe: exe.to_owned() };
+    let trial = Trial { place: base.join(format!(".doctor-{}", std::process::id())), exe: exe.to_owned() };
     let mut checks = trial.checks();
     checks.push(addresses());
     checks.push(devices());
@@ -51,7 +53,8 @@ pub fn doctor(data: &Path, exe: &Path) -> Vec<Check> {
 }
 
 struct Trial {
-    data: PathBuf,
+    /// With data of its own in it, and code beside that.
+    place: PathBuf,
     exe: PathBuf,
 }
 
@@ -64,24 +67,24 @@ struct Shown {
 impl Trial {
     fn checks(&self) -> Vec<Check> {
         let shown = self.run();
-        let cleaned = delete_tree(&self.data);
+        let cleaned = delete_tree(&self.place);
         let mut checks = match shown {
             Ok(shown) => judge(&shown),
             Err(error) => {
-                let hint = Some(format!("is {} writable, and this program still where it was?", self.data.display()));
+                let hint = Some(format!("is {} writable, and this program still where it was?", self.place.display()));
                 vec![Check { name: "trial run", ok: false, what: format!("a small task could not be run: {error}"), hint }]
             }
         };
-        let left = cleaned.err().map(|error| format!("{} could not be removed: {error}", self.data.display()));
+        let left = cleaned.err().map(|error| format!("{} could not be removed: {error}", self.place.display()));
         checks.extend(left.map(|what| Check { name: "cleaning up", ok: false, what, hint: None }));
         checks
     }
 
     fn run(&self) -> io::Result<Shown> {
         let order = self.order();
-        let dir = RunDir::new(&self.data, &order.run);
+        let dir = RunDir::new(&self.place.join("data"), &order.run);
         fs::create_dir_all(dir.path())?;
-        fs::create_dir_all(self.data.join("code"))?;
+        fs::create_dir_all(self.place.join("code"))?;
         // Nobody listens there, and nobody needs to: the records on disk say everything.
         let letter = Letter { order, token: "none".into(), server: "http://127.0.0.1:9".into() };
         fs::write(dir.letter(), serde_json::to_vec(&letter)?)?;
@@ -101,10 +104,16 @@ impl Trial {
             node: NodeName::parse("local").expect("a node's name"),
             command: ["/bin/sh", "-c", "test -d /code && : > /code/written"].map(String::from).to_vec(),
             env: BTreeMap::new(),
+            secrets: BTreeMap::new(),
             paths: BTreeMap::new(),
             files: BTreeMap::new(),
-            code: Some(self.data.join("code").to_string_lossy().into_owned()),
-            input: None,
+            code: Some(CodePlan::At(Location::Host(self.place.join("code").to_string_lossy().into_owned()))),
+            requirements: Default::default(),
+            setup: None,
+            freight: Default::default(),
+            not_ours: Vec::new(),
+            metrics: Default::default(),
+            volumes: Default::default(),
             environment: None,
             limits: Limits { cpus_milli: 1000, memory_bytes: 64 << 20, shared_memory_bytes: 1 << 20, processes_max: 64 },
             stop_grace_ms: 1000,

@@ -15,10 +15,10 @@ use model::{
 use super::{House, start::trouble};
 use crate::{
     engine::EngineError,
+    identity::Identity,
     rundir::{RunDir, live_dir},
     supervisor::{
         ChildRecord, RUN_VARIABLE, SupervisorRecord, cgroup,
-        identity::Identity,
         letter::Letter,
         lock::Lock,
         record::{Record, read, read_line},

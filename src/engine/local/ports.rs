@@ -2,16 +2,16 @@
 
 use std::{net::TcpListener, sync::atomic::Ordering};
 
-use model::{ids::NodeName, plan::PortPlan};
+use model::{ids::NodeName, plan::PortPlan, words::Words};
 
 use super::House;
-use crate::engine::EngineError;
 
 impl House {
     /// Every answer begins where the last one ended: a port that was just given out, and is not yet
     /// listened on, is not given out again soon.
-    pub fn free_ports(&self, node: &NodeName, wanted: PortPlan, taken: &[u16]) -> Result<Vec<u16>, EngineError> {
-        let (address, count) = (self.node(node)?.address.as_str(), wanted.count as usize);
+    pub fn free_ports(&self, node: &NodeName, wanted: PortPlan, taken: &[u16]) -> Result<Vec<u16>, Words> {
+        let home = self.node(node).map_err(|error| Words::from(error.to_string().as_str()))?;
+        let (address, count) = (home.address.as_str(), wanted.count as usize);
         if let Some(from) = wanted.from {
             return certain_ports(address, from, count, taken);
         }
@@ -32,20 +32,22 @@ impl House {
         if found.len() == count {
             return Ok(found);
         }
-        Err(EngineError::Away(format!(
-            "only {} of {count} ports between {} and {} are free on {address}",
-            found.len(),
-            range.start(),
-            range.end()
-        )))
+        let (found, first, last) = (found.len(), range.start(), range.end());
+        Err(Words::new(
+            format!("only {found} of {count} ports between {first} and {last} are free on {address}"),
+            format!("{address} 上 {first} 到 {last} 之间只有 {found} 个端口空闲，需要 {count} 个"),
+        ))
     }
 }
 
 /// These and no others.
-fn certain_ports(address: &str, from: u16, count: usize, taken: &[u16]) -> Result<Vec<u16>, EngineError> {
+fn certain_ports(address: &str, from: u16, count: usize, taken: &[u16]) -> Result<Vec<u16>, Words> {
     let ports: Vec<u16> = (from..=u16::MAX).take(count).collect();
     match ports.iter().find(|port| taken.contains(port) || TcpListener::bind((address, **port)).is_err()) {
-        Some(port) => Err(EngineError::Away(format!("port {port} is not free on {address}, and only that one will do"))),
+        Some(port) => Err(Words::new(
+            format!("port {port} is not free on {address}, and only that one will do"),
+            format!("{address} 上的端口 {port} 已被占用，而作业指定要用它"),
+        )),
         None => Ok(ports),
     }
 }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{code::python::DIRECTORY_VARIABLE, config::PythonConfig};
+use crate::{
+    code::python::{BUILD_VARIABLE, DIRECTORY_VARIABLE},
+    config::PythonConfig,
+};
 
 /// What the tools that fetch packages read, besides everything that begins with `UV_` or `PIP_`.
 const PASSED_ON: [&str; 13] = [
@@ -31,6 +34,12 @@ pub fn variables(config: &PythonConfig, own: impl Iterator<Item = (String, Strin
     if !config.extra_indexes.is_empty() {
         variables.insert("UV_INDEX".into(), config.extra_indexes.join(" "));
     }
+    if !config.find_links.is_empty() {
+        variables.insert("UV_FIND_LINKS".into(), config.find_links.join(","));
+    }
+    for (name, _) in [("UV_OFFLINE", config.offline), (BUILD_VARIABLE, config.build)].into_iter().filter(|it| it.1) {
+        variables.insert(name.into(), "1".into());
+    }
     if let Some(place) = &config.environments {
         let place = std::path::absolute(place).unwrap_or_else(|_| place.clone());
         variables.insert(DIRECTORY_VARIABLE.into(), place.to_string_lossy().into_owned());
@@ -49,7 +58,17 @@ mod tests {
         let shown =
             |config: &PythonConfig| -> String { variables(config, own()).iter().map(|(name, value)| format!("{name}={value} ")).collect() };
         assert_eq!(shown(&PythonConfig::default()), "HTTPS_PROXY=p PIP_CERT=c UV_INDEX_URL=theirs ");
-        let config = PythonConfig { index: Some("i".into()), extra_indexes: vec!["a".into(), "b".into()], environments: Some("/e".into()) };
+        let config = PythonConfig {
+            index: Some("i".into()),
+            extra_indexes: vec!["a".into(), "b".into()],
+            environments: Some("/e".into()),
+            ..PythonConfig::default()
+        };
         assert_eq!(shown(&config), "HTTPS_PROXY=p PIP_CERT=c TRAINMASTER_ENVIRONMENTS=/e UV_DEFAULT_INDEX=i UV_INDEX=a b ");
+        let config = PythonConfig { offline: true, build: true, find_links: vec!["/w".into(), "/v".into()], ..PythonConfig::default() };
+        assert_eq!(
+            shown(&config),
+            "HTTPS_PROXY=p PIP_CERT=c TRAINMASTER_BUILD_PACKAGES=1 UV_FIND_LINKS=/w,/v UV_INDEX_URL=theirs UV_OFFLINE=1 "
+        );
     }
 }

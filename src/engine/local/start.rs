@@ -14,7 +14,8 @@ use super::{House, lock, room};
 use crate::{
     crash,
     engine::{EngineError, Start},
-    rundir::{RunDir, live_marker, private_dir, runs_dir},
+    metrics::Errand,
+    rundir::{RunDir, live_marker, private_dir, reading_marker, runs_dir},
     supervisor::{Nursery, letter::Letter, lock::Lock},
 };
 
@@ -30,6 +31,7 @@ impl House {
             return Err(EngineError::Never(format!("node `{}` is down", letter.order.node)));
         }
         let dir = RunDir::new(&self.config.data, &letter.order.run);
+        let _alone = lock(&self.starting);
         if is_taken_up(&dir).map_err(|error| trouble(dir.path(), &error))? {
             // Without its marker nobody would look at it, and so nobody would learn how it goes.
             return self.mark(&dir, letter).map_err(|error| trouble(dir.path(), &error));
@@ -52,21 +54,22 @@ impl House {
         if Letter::read(&dir.letter())?.is_none() {
             put(&dir.letter(), &serde_json::to_vec(letter)?)?;
         }
-        self.mark(dir, letter)
+        self.mark(dir, letter)?;
+        // After the first marker, without which a run counts as over.
+        if letter.order.metrics.off {
+            return Ok(());
+        }
+        let (run, errand) = (&letter.order.run, Errand::new(&letter.order.metrics, dir, letter.order.run.attempt));
+        let (marker, words) = (reading_marker(&self.config.data, run), serde_json::to_vec(&errand)?);
+        if errand.needs_words() { put(&marker, &words) } else { name_again(&dir.letter(), &marker, &words) }
     }
 
     fn mark(&self, dir: &RunDir, letter: &Letter) -> io::Result<()> {
-        let marker = live_marker(&self.config.data, &letter.order.run);
-        match fs::hard_link(dir.letter(), &marker) {
-            Ok(()) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            // The runs may lie on a disk of their own, or on one that knows no second names.
-            Err(_) => put(&marker, b""),
-        }
+        name_again(&dir.letter(), &live_marker(&self.config.data, &letter.order.run), b"")
     }
 
     /// A nursery closes when it has had nothing to do; then the next one is opened.
-    fn spawn(&self, dir: &RunDir) -> io::Result<()> {
+    pub fn spawn(&self, dir: &RunDir) -> io::Result<()> {
         const TRIES_MAX: usize = 3;
         let mut held = lock(&self.nursery);
         let mut last = Err(io::Error::other("no nursery stays open"));
@@ -121,8 +124,18 @@ fn is_taken_up(dir: &RunDir) -> io::Result<bool> {
     Ok(dir.supervisor().try_exists()? || dir.exit().try_exists()? || Lock::is_held(&dir.letter())?)
 }
 
+/// Gives a file a second name, which costs less than a second file. The runs may lie on a disk of their own, or on one that
+/// knows no second names; there it becomes a file of its own, with these words in it.
+fn name_again(file: &Path, name: &Path, words: &[u8]) -> io::Result<()> {
+    match fs::hard_link(file, name) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(_) => put(name, words),
+    }
+}
+
 /// Writes a small file that is there whole or not at all.
-fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let part = path.with_extension("part");
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part)?;
     file.write_all(bytes)?;

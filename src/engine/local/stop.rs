@@ -59,13 +59,7 @@ impl House {
             return Ok(());
         }
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let ending = Ending {
-            cause: Cause::Stopped { killed: false },
-            started_at_ms: None,
-            ended_at_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
-            peak_memory_bytes: None,
-            cpu_ms: None,
-        };
+        let ending = Ending::new(Cause::Stopped { killed: false }, None, u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
         exit::record(dir, &ending).map_err(away)
     }
 

@@ -1,7 +1,7 @@
-//! Pages of jobs, newest first. Every question here is answered from an index, page after page, so it
-//! costs the same with ten jobs as with a hundred thousand.
+//! Pages of jobs. Every question here is answered from an index, page after page, so it costs the same with
+//! ten jobs as with a hundred thousand.
 
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 
 use model::{
     ids::{JobId, JobName},
@@ -10,6 +10,9 @@ use model::{
 };
 
 use crate::store::{Row, Sql, StoreError, Value, quarantine::Kind};
+
+/// What an id has room for.
+const TIME_MAX_MS: u64 = (1 << 48) - 1;
 
 /// Which jobs to show. Nothing given means all of them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,16 +24,54 @@ pub struct Filter {
     pub owner: Option<String>,
     /// A part of the name or of the description's beginning, in capitals or not.
     pub text: Option<String>,
+    /// A task of it was given a place on this node.
+    pub node: Option<String>,
+    /// Submitted at this moment or later.
+    pub since_ms: Option<u64>,
+    /// Submitted before this moment.
+    pub until_ms: Option<u64>,
+    pub order: Order,
 }
 
-/// A page of jobs older than `before`.
-pub fn list(sql: &Sql<'_>, filter: &Filter, before: Option<JobId>, limit: u32) -> Result<Vec<JobSummary>, StoreError> {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    #[default]
+    Newest,
+    Oldest,
+    Name,
+    NameBackwards,
+}
+
+impl Order {
+    fn is_by_name(self) -> bool {
+        match self {
+            Order::Newest | Order::Oldest => false,
+            Order::Name | Order::NameBackwards => true,
+        }
+    }
+
+    fn is_falling(self) -> bool {
+        match self {
+            Order::Newest | Order::NameBackwards => true,
+            Order::Oldest | Order::Name => false,
+        }
+    }
+
+    fn compare(self, one: &JobSummary, other: &JobSummary) -> Ordering {
+        let names = if self.is_by_name() { one.name.cmp(&other.name) } else { Ordering::Equal };
+        let rising = names.then_with(|| one.id.cmp(&other.id));
+        if self.is_falling() { rising.reverse() } else { rising }
+    }
+}
+
+/// A page of jobs behind `last`, which was the last of the page before.
+pub fn list(sql: &Sql<'_>, filter: &Filter, last: Option<JobId>, limit: u32) -> Result<Vec<JobSummary>, StoreError> {
     let mut page = Vec::new();
     for state in each_state(filter) {
-        let (question, values) = question(filter, state, before, limit);
+        let (question, values) = question(filter, state, last, limit);
         page.extend(sql.query_sound(Kind::Job, &question, &values, read)?);
     }
-    page.sort_by(|one, other| Reverse(&one.id).cmp(&Reverse(&other.id)));
+    page.sort_by(|one, other| filter.order.compare(one, other));
     page.truncate(limit as usize);
     Ok(page)
 }
@@ -47,7 +88,7 @@ fn each_state(filter: &Filter) -> Vec<Option<JobState>> {
     states.into_iter().map(Some).collect()
 }
 
-fn question(filter: &Filter, state: Option<JobState>, before: Option<JobId>, limit: u32) -> (String, Vec<Value>) {
+fn question(filter: &Filter, state: Option<JobState>, last: Option<JobId>, limit: u32) -> (String, Vec<Value>) {
     let (from, id) = tables(filter);
     let (mut conditions, mut values) = (Vec::new(), Vec::new());
     let mut only = |condition: &str, value: Value| {
@@ -59,10 +100,25 @@ fn question(filter: &Filter, state: Option<JobState>, before: Option<JobId>, lim
     state.iter().for_each(|state| only("job.state = $", state.text().into()));
     filter.name.iter().for_each(|name| only("job.name = $", name.into()));
     filter.owner.iter().for_each(|owner| only("job.owner = $", owner.into()));
-    before.iter().for_each(|before| only(&format!("{id} < $"), (*before).into()));
+    filter.node.iter().for_each(|node| only("EXISTS (SELECT 1 FROM run WHERE run.job = job.id AND run.node = $)", node.into()));
+    filter.since_ms.iter().for_each(|since| only(&format!("{id} >= $"), first_at(*since).into()));
+    filter.until_ms.iter().for_each(|until| only(&format!("{id} < $"), first_at(*until).into()));
+    let (sign, direction) = if filter.order.is_falling() { ("<", "DESC") } else { (">", "ASC") };
+    let behind = if filter.order.is_by_name() {
+        format!("(job.name, job.id) {sign} (SELECT name, id FROM job WHERE id = $)")
+    } else {
+        format!("{id} {sign} $")
+    };
+    last.iter().for_each(|last| only(&behind, (*last).into()));
+    let order = if filter.order.is_by_name() { format!("job.name {direction}, job.id {direction}") } else { format!("{id} {direction}") };
     let conditions = if conditions.is_empty() { String::new() } else { format!("WHERE {}", conditions.join(" AND ")) };
     values.push(limit.into());
-    (format!("SELECT {COLUMNS} FROM {from} {conditions} ORDER BY {id} DESC LIMIT ${}", values.len()), values)
+    (format!("SELECT {COLUMNS} FROM {from} {conditions} ORDER BY {order} LIMIT ${}", values.len()), values)
+}
+
+/// Ids begin with the time of their making: no job of this moment or later has a smaller one.
+fn first_at(at_ms: u64) -> JobId {
+    JobId::new(at_ms.min(TIME_MAX_MS), &[0; 10])
 }
 
 /// Where to look, and the id to go by. A text is looked for in its own index first; `CROSS JOIN` is how
@@ -76,8 +132,8 @@ fn tables(filter: &Filter) -> (&'static str, &'static str) {
     }
 }
 
-const COLUMNS: &str = "job.id, job.name, job.version, job.owner, job.state, job.reason, job.attempt, job.priority, job.tags, \
-                       job.description, job.tasks, job.resources, job.params, job.created_at_ms, job.started_at_ms, job.ended_at_ms";
+const COLUMNS: &str = "job.id, job.name, job.version, job.owner, job.state, job.reason, job.reason_zh, job.attempt, job.priority, job.tags, \
+                       job.description, job.tasks, job.resources, job.params, job.max_duration_ms, job.created_at_ms, job.started_at_ms, job.ended_at_ms";
 
 /// `LIKE`'s own characters, taken as they are.
 fn pattern(part: &str) -> String {
@@ -93,6 +149,7 @@ fn read(row: &Row<'_>) -> Result<JobSummary, StoreError> {
         owner: row.text("owner")?,
         state: row.spelled("state", JobState::from_text)?,
         reason: row.text("reason")?,
+        reason_zh: row.text("reason_zh")?,
         attempt: row.number("attempt")?,
         priority: row.number("priority")?,
         tags: row.json("tags")?,
@@ -100,6 +157,7 @@ fn read(row: &Row<'_>) -> Result<JobSummary, StoreError> {
         tasks: row.number("tasks")?,
         resources: row.json("resources")?,
         params: row.json("params")?,
+        max_duration_ms: row.maybe_number("max_duration_ms")?,
         created_at_ms: row.number("created_at_ms")?,
         started_at_ms: row.maybe_number("started_at_ms")?,
         ended_at_ms: row.maybe_number("ended_at_ms")?,
@@ -168,8 +226,43 @@ mod tests {
             tag: Some("x".into()),
             owner: Some("ann".into()),
             text: Some("sure".into()),
+            since_ms: Some(2),
+            until_ms: Some(3),
+            ..Filter::default()
         };
         assert_eq!(numbers(&store, all, Some(9), 9).await, [2]);
+    }
+
+    #[tokio::test]
+    async fn between_two_moments_and_on_one_node() {
+        let place = Place::new();
+        let store = ten_jobs(&place).await;
+        let span = |since_ms, until_ms| Filter { since_ms, until_ms, ..Filter::default() };
+        assert_eq!(numbers(&store, span(Some(4), Some(7)), None, 9).await, [6, 5, 4]);
+        assert_eq!(numbers(&store, span(Some(9), None), None, 9).await, [10, 9]);
+        assert_eq!(numbers(&store, span(None, Some(3)), None, 9).await, [2, 1]);
+        assert_eq!(numbers(&store, span(Some(u64::MAX), None), None, 9).await, [0; 0]);
+        let elsewhere = Filter { node: Some("node-9".into()), ..Filter::default() };
+        assert_eq!(numbers(&store, elsewhere, None, 9).await, [0; 0]);
+    }
+
+    #[tokio::test]
+    async fn every_order_goes_on_where_a_page_ended() {
+        let place = Place::new();
+        let store = ten_jobs(&place).await;
+        for (order, all) in [
+            (Order::Newest, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]),
+            (Order::Oldest, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]),
+            (Order::Name, [2, 4, 6, 8, 10, 1, 3, 5, 7, 9]),
+            (Order::NameBackwards, [9, 7, 5, 3, 1, 10, 8, 6, 4, 2]),
+        ] {
+            let states = vec![JobState::Failed, JobState::Queued];
+            for filter in [Filter { order, ..Filter::default() }, Filter { order, states, ..Filter::default() }] {
+                let (first, second) = all.split_at(4);
+                assert_eq!(numbers(&store, filter.clone(), None, 4).await, first, "{order:?}");
+                assert_eq!(numbers(&store, filter, Some(first[3]), 9).await, second, "{order:?}");
+            }
+        }
     }
 
     #[tokio::test]
@@ -236,6 +329,20 @@ mod tests {
         ");
     }
 
+    #[tokio::test]
+    async fn neither_days_nor_another_order_reads_all_jobs_or_sorts() {
+        let place = Place::new();
+        let store = place.open();
+        let days = Filter { since_ms: Some(1), until_ms: Some(9), ..Filter::default() };
+        let orders = [Order::Oldest, Order::Name, Order::NameBackwards].map(|order| Filter { order, ..Filter::default() });
+        for filter in orders.into_iter().chain([days]) {
+            let (question, values) = question(&filter, None, Some(job_id(5)), 50);
+            let steps = store.read(move |sql| sql.query(&format!("EXPLAIN QUERY PLAN {question}"), &values, |row| row.text("detail")));
+            let plan = steps.await.unwrap().join("; ");
+            assert!(plan.starts_with("SEARCH job USING") && !plan.contains("SCAN job") && !plan.contains("B-TREE"), "{filter:?}: {plan}");
+        }
+    }
+
     fn every_filter() -> [(&'static str, Filter); 7] {
         let none = Filter::default();
         let (tag, name, owner, states) = (Some("t".to_owned()), Some("n".to_owned()), Some("o".to_owned()), vec![JobState::Failed]);
@@ -245,8 +352,8 @@ mod tests {
             ("name", Filter { name: name.clone(), ..none.clone() }),
             ("tag", Filter { tag: tag.clone(), ..none.clone() }),
             ("owner", Filter { owner: owner.clone(), ..none.clone() }),
-            ("text", Filter { text: Some("part".into()), ..none }),
-            ("everything", Filter { states, name, tag, owner, text: Some("part".into()) }),
+            ("text", Filter { text: Some("part".into()), ..none.clone() }),
+            ("everything", Filter { states, name, tag, owner, text: Some("part".into()), ..none }),
         ]
     }
 }

@@ -8,9 +8,15 @@ use model::{
     plan::{Plan, RolePlan},
     resources::Resources,
     schedule::Demand,
+    words::Words,
 };
 
-use crate::store::{Sql, StoreError, Value, events, quarantine::Kind};
+use crate::store::{
+    Sql, StoreError, Value,
+    events::{self, NewEvent},
+    lineage,
+    quarantine::Kind,
+};
 
 #[derive(Clone, Debug)]
 pub struct NewJob {
@@ -29,7 +35,7 @@ pub struct NewJob {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     pub text: String,
-    /// Of the request's body: the same key with another body is a mistake, not a repeat.
+    /// Of what the request asks for: the same key with something else is a mistake, not a repeat.
     pub body_hash: String,
 }
 
@@ -56,9 +62,10 @@ pub fn submit(sql: &Sql<'_>, new: &NewJob) -> Result<Submission, StoreError> {
     insert_plan(sql, new)?;
     insert_tags(sql, new)?;
     insert_key(sql, new, version)?;
-    events::append(sql, new.at_ms, new.id, None, Some(FIRST_ATTEMPT), "submitted", "")?;
+    lineage::note(sql, new.id, version, &new.plan)?;
+    events::append(sql, &NewEvent::of_job(new.at_ms, (new.id, FIRST_ATTEMPT), "submitted", Words::default()))?;
     for note in &new.notes {
-        events::append(sql, new.at_ms, new.id, None, Some(FIRST_ATTEMPT), "note", note)?;
+        events::append(sql, &NewEvent::of_job(new.at_ms, (new.id, FIRST_ATTEMPT), "note", note.as_str().into()))?;
     }
     Ok(Submission::Made { version })
 }

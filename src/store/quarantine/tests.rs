@@ -143,7 +143,7 @@ async fn a_poisoned_column_of_a_job_costs_that_job_and_no_other() {
     not_before_ms = 'soon': unfinished, get
     priority = 'high': list, queued
     gang = 'band': queued
-    max_duration_ms = -1: queued, unfinished, get
+    max_duration_ms = -1: list, queued, unfinished, get
     description = X'ff00ff': list
     tags = '["small"': list
     tasks = -3: list

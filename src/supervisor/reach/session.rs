@@ -30,7 +30,14 @@ const GREETING_MAX: Duration = Duration::from_secs(10);
 const LAST_WORDS_MAX: Duration = Duration::from_millis(500);
 const FRAMES_WAITING_MAX: usize = 16;
 
-pub async fn receive(house: &House, mut stream: TcpStream) -> io::Result<()> {
+/// A caller who has shown the key and said what they want.
+pub struct Welcome {
+    stream: TcpStream,
+    decoder: Decoder,
+    start: Start,
+}
+
+pub async fn welcome(house: &House, mut stream: TcpStream) -> io::Result<Welcome> {
     stream.set_nodelay(true)?;
     let mut decoder = Decoder::default();
     let start = timeout(GREETING_MAX, async {
@@ -38,10 +45,16 @@ pub async fn receive(house: &House, mut stream: TcpStream) -> io::Result<()> {
         first_frame(&mut stream, &mut decoder).await
     });
     let start = start.await.map_err(|_| io::ErrorKind::TimedOut)??;
-    let (reads, writes) = stream.into_split();
-    match begin(house, &start) {
-        Ok(guest) => guest.attend(house, Caller { reads, decoder, writes }).await,
-        Err(error) => say_last(writes, Frame::Failed(format!("it could not be started: {error}"))).await,
+    Ok(Welcome { stream, decoder, start })
+}
+
+impl Welcome {
+    pub async fn attend(self, house: &House) -> io::Result<()> {
+        let (reads, writes) = self.stream.into_split();
+        match begin(house, &self.start) {
+            Ok(guest) => guest.attend(house, Caller { reads, decoder: self.decoder, writes }).await,
+            Err(error) => say_last(writes, Frame::Failed(format!("it could not be started: {error}"))).await,
+        }
     }
 }
 

@@ -57,6 +57,10 @@ impl Hall {
         self.over(job, "failed")
     }
 
+    pub fn stopped(&self, job: &str) -> Value {
+        self.over(job, "stopped")
+    }
+
     fn over(&self, job: &str, state: &str) -> Value {
         let shown = until_some_within(PATIENCE, &format!("{job} is over"), || {
             let shown = self.house.show(job);

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::reader::Reader;
-use crate::spec::{Field, Keys};
+use crate::{
+    shell,
+    spec::{Field, Keys},
+};
 
 /// What OpenPAI's server put in for its own variables in the names of directories.
 pub(crate) struct Submission<'a> {
@@ -23,6 +26,7 @@ pub(crate) struct Dirs {
 /// Where results are kept with the run.
 pub(crate) const OUTPUT: &str = "/output";
 const FILE_SYSTEM: &str = "$PAI_DEFAULT_FS_URI";
+const USER: [&str; 2] = ["$PAI_USER_NAME", "$PAI_USERNAME"];
 
 /// Where a directory of this machine is found in the sandbox, and how that is said.
 struct Room {
@@ -71,6 +75,11 @@ pub(super) fn dirs(r: &mut Reader, keys: &mut Keys<'_>, submission: &Submission<
 /// A directory of this machine is shown to the tasks at `room`; of any other they only have the address.
 fn seen_at(r: &mut Reader, field: &Field<'_>, dir: Dir, Room { room, variable, what, becomes }: Room) -> (Option<String>, String) {
     match dir {
+        Dir::Local(path) if USER.iter().any(|variable| path.contains(variable)) => {
+            let open = "who submits it is not known here, so the variable in it stays as it is: write the name, or give it with --user";
+            r.changed(field, format!("{becomes}; {open}"));
+            (Some(path), room.into())
+        }
         Dir::Local(path) => {
             r.kept(field, becomes);
             (Some(path), room.into())
@@ -114,8 +123,7 @@ fn substituted(text: &str, submission: &Submission<'_>) -> String {
     let mut text = text.replacen(FILE_SYSTEM, "", 1);
     text = replaced(&text, "$PAI_JOB_NAME", submission.job);
     if let Some(user) = submission.user {
-        text = replaced(&text, "$PAI_USER_NAME", user);
-        text = replaced(&text, "$PAI_USERNAME", user);
+        text = USER.iter().fold(text, |text, variable| replaced(&text, variable, user));
     }
     text
 }
@@ -136,15 +144,8 @@ fn replaced(text: &str, variable: &str, value: &str) -> String {
 /// begins inside of it, and this line lets it find the directory by its name.
 pub(crate) fn code_by_its_name(path: &str) -> Option<String> {
     let name = path.trim_end_matches('/').rsplit('/').next().filter(|name| !matches!(*name, "" | "." | ".."))?;
-    let name = quoted(name);
+    let name = shell::word(name);
     Some(format!("[ -e ./{name} ] || ln -s . ./{name}"))
-}
-
-/// One word for the shell.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,~".contains(c);
-    let bare = !word.is_empty() && !word.starts_with('~') && word.chars().all(plain);
-    if bare { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]
@@ -159,6 +160,19 @@ mod tests {
         assert_eq!(told("$PAI_JOB_NAME/$PAI_JOB_NAMES/x$PAI_JOB_NAME.$PAI_JOB_NAME_", None), "mnist/$PAI_JOB_NAMES/xmnist.$PAI_JOB_NAME_");
         assert_eq!(told("/u/$PAI_USER_NAME/$PAI_USERNAME/$PAI_USERNAMES", Some("ann")), "/u/ann/ann/$PAI_USERNAMES");
         assert_eq!(told("/u/$PAI_USER_NAME", None), "/u/$PAI_USER_NAME");
+    }
+
+    #[test]
+    fn a_directory_of_somebody_whose_name_nobody_knows_is_told_of() {
+        let text = r#"{"jobName": "a", "image": "b", "dataDir": "/u/$PAI_USER_NAME", "taskRoles": [{"name": "w", "command": "x"}]}"#;
+        let told = |user: Option<&str>| {
+            let given = crate::dialect::Given { user: user.map(str::to_owned), ..Default::default() };
+            let (spec, report) = crate::dialect::read(text, &given).unwrap();
+            let note = report.notes.into_iter().find(|note| note.path == "dataDir").unwrap();
+            format!("{}: {:?} {}", serde_json::to_value(spec.input).unwrap(), note.fate, note.reason)
+        };
+        insta::assert_snapshot!(told(Some("ann")), @r#""/u/ann": Kept input; tasks see it at /input, and env.PAI_DATA_DIR says so"#);
+        insta::assert_snapshot!(told(None), @r#""/u/$PAI_USER_NAME": Changed input; tasks see it at /input, and env.PAI_DATA_DIR says so; who submits it is not known here, so the variable in it stays as it is: write the name, or give it with --user"#);
     }
 
     #[test]

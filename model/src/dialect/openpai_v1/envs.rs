@@ -7,6 +7,7 @@ use crate::{
     dialect::openpai_common::js_number,
     located::Kind,
     spec::{Field, Keys, join, scalar, shown},
+    template,
 };
 
 #[derive(Default)]
@@ -31,7 +32,8 @@ pub(super) fn envs(r: &mut Reader, keys: &mut Keys<'_>) -> Envs {
             r.ignored(&field, "names that begin with TRAINMASTER_ are ours; choose another name");
         } else if let Some(value) = value(r, &field) {
             noted(r, &field, name, &mut envs);
-            envs.env.insert(name.to_owned(), value);
+            // Nothing in it is a tag of ours.
+            envs.env.insert(name.to_owned(), template::escaped(&value));
         }
     }
     envs

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    job::{DEFAULT_CLUSTER, Job},
+    job::{DEFAULT_CLUSTER, Job, stripped},
     role::Facts,
 };
 
@@ -31,7 +31,10 @@ fn counts(roles: &[Facts]) -> Vec<(String, String)> {
     let names: Vec<&str> = roles.iter().map(|role| role.name.as_str()).collect();
     let tasks: u64 = roles.iter().map(|role| u64::from(role.instances)).sum();
     let same = |keys: &[&str], value: String| keys.iter().map(|key| ((*key).to_owned(), value.clone())).collect::<Vec<_>>();
+    let spelled = |name: &str| Some(stripped(name)).filter(|it| !it.is_empty()).unwrap_or_else(|| name.to_owned());
+    let instances = roles.iter().flat_map(|role| (0..role.instances).map(move |index| format!("{}:{index}", spelled(&role.name))));
     [
+        same(&["PAI_TASK_ROLE_INSTANCES"], instances.collect::<Vec<_>>().join(",")),
         same(&["PAI_TASK_ROLE_COUNT", "PAI_TASK_ROLES_NUM", "PAI_JOB_TASK_ROLE_COUNT"], roles.len().to_string()),
         same(&["PAI_TASK_ROLE_LIST", "PAI_JOB_TASK_ROLE_LIST"], names.join(",")),
         same(&["PAI_TASKS_NUM", "PAI_JOB_TASK_COUNT"], tasks.to_string()),

@@ -31,6 +31,28 @@ pub(super) struct Plugin<'a> {
     is_prerequisite: bool,
 }
 
+impl Plugin<'_> {
+    /// A word on each parameter, where what becomes of it is said of the whole plugin.
+    fn note_parameters(&self, reader: &mut Reader, known: &[(&str, &str)]) {
+        for (key, reason) in known {
+            if let Some(field) = self.parameters.as_ref().and_then(|it| it.get(key)) {
+                reader.for_people(&field, reason);
+            }
+        }
+        self.note_others(reader, &known.iter().map(|(key, _)| *key).collect::<Vec<_>>());
+    }
+
+    /// The keys of a prerequisite are not only its parameters, and have a word already.
+    pub(super) fn note_others(&self, reader: &mut Reader, known: &[&str]) {
+        let Some(parameters) = self.parameters.as_ref().filter(|_| !self.is_prerequisite) else { return };
+        for (key, field) in reader.entries(parameters, "write the parameters of the plugin by name") {
+            if !known.contains(&key) {
+                reader.for_people(&field, "has no effect, here as there");
+            }
+        }
+    }
+}
+
 const KNOWN: [&str; 5] = ["ssh", "tensorboard", "cmd", "git", "teamwise_storage"];
 const PREFIX: &str = "com.microsoft.pai.runtimeplugin.";
 
@@ -89,7 +111,8 @@ pub(super) fn by_role<'a>(reader: &mut Reader, job: &Job<'a>, from_extras: &[Plu
     for plugin in from_extras {
         let runs = by_role.values().flatten().any(|it: &Plugin<'_>| it.field.path == plugin.field.path);
         if !runs {
-            reader.for_people(&plugin.field, "`taskroles` names no role of the job, so it has no effect, here as there");
+            let reason = "`taskroles` names no role of the job, so it has no effect, here as there; name one, or remove the plugin";
+            reader.notes.ignored(&plugin.field.path, plugin.field.place, reason);
         }
     }
     tell_all(reader, &by_role);

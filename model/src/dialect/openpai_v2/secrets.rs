@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     located::{Node, Value},
-    spec::join,
+    spec::{Secret, join},
     template,
 };
 
@@ -88,8 +88,8 @@ impl<'a> Secrets<'a> {
         name
     }
 
-    pub fn into_spec(self) -> BTreeMap<String, String> {
-        self.stored.into_inner()
+    pub fn into_spec(self) -> BTreeMap<String, Secret> {
+        self.stored.into_inner().into_iter().map(|(name, value)| (name, value.into())).collect()
     }
 
     /// The secret of that name, as `$secrets.a.b` says it without the first step.

@@ -55,9 +55,7 @@ fn script(reader: &mut Reader, job: &Job<'_>, role: &str, plugin: &Plugin<'_>) -
         reader.for_people(&plugin.field, "has no parameters, so it does nothing, here as there");
         return None;
     };
-    if parameters.get("port").is_none() {
-        reader.tell(&plugin.field, "has no `port`", "write a port under `parameters`, such as `port: 6006`");
-    }
+    note_parameters(reader, parameters, plugin);
     let directories = directories(reader, parameters);
     let (option, named) = if directories.len() > 1 { ("--logdir_spec", true) } else { ("--logdir", false) };
     let mut script = Script::default();
@@ -71,6 +69,21 @@ fn script(reader: &mut Reader, job: &Job<'_>, role: &str, plugin: &Plugin<'_>) -
     }
     script.text(" --host=0.0.0.0 --port=\"$TRAINMASTER_PORTS_HTTP\"");
     Some(script)
+}
+
+/// Two jobs that name the same port would not run side by side here, where all of them share one machine.
+fn note_parameters(reader: &mut Reader, parameters: &Field<'_>, plugin: &Plugin<'_>) {
+    match parameters.get("port") {
+        Some(port) => {
+            let reason = "any free port instead, so that several jobs can run side by side; `trainmaster show JOB` says which";
+            reader.notes.changed(&port.path, port.place, reason);
+        }
+        None => reader.tell(&plugin.field, "has no `port`", "write a port under `parameters`, such as `port: 6006`"),
+    }
+    if let Some(logdir) = parameters.get("logdir") {
+        reader.for_people(&logdir, "the directories it shows");
+    }
+    plugin.note_others(reader, &["port", "logdir"]);
 }
 
 fn directories<'a>(reader: &mut Reader, parameters: &Field<'a>) -> Vec<(&'a str, Field<'a>, &'a str)> {

@@ -1,6 +1,6 @@
 //! The steps that fetch a prerequisite before the task's own commands, as OpenPAI's server wrote them.
 
-use crate::dialect::openpai_v1::dirs::quoted;
+use crate::shell::word;
 
 /// `uris` are separated by commas. What is neither on GitHub nor of the web is not fetched.
 pub(super) fn steps(name: &str, uris: &str) -> Vec<String> {
@@ -8,7 +8,7 @@ pub(super) fn steps(name: &str, uris: &str) -> Vec<String> {
     let several = uris.len() > 1;
     let mut steps = Vec::new();
     if several {
-        steps.push(format!("mkdir {}", quoted(name)));
+        steps.push(format!("mkdir {}", word(name)));
     }
     for uri in uris {
         if uri.contains("github") {
@@ -29,28 +29,28 @@ fn cloned(uri: &str, name: &str, several: bool) -> Vec<String> {
     let (uri, commit) =
         uri.rsplit_once('@').filter(|(before, _)| before.contains("github")).map_or((uri, None), |(uri, at)| (uri, Some(at)));
     let directory = last_part(uri).trim_end_matches(".git");
-    let mut steps = vec![format!("git clone {}", quoted(uri))];
-    steps.extend(commit.map(|commit| format!("cd {}; git checkout {}; cd ..", quoted(directory), quoted(commit))));
+    let mut steps = vec![format!("git clone {}", word(uri))];
+    steps.extend(commit.map(|commit| format!("cd {}; git checkout {}; cd ..", word(directory), word(commit))));
     steps.extend(renamed(directory, name, several));
     steps
 }
 
 fn downloaded(uri: &str, name: &str, several: bool) -> Vec<String> {
     let mut file = last_part(uri);
-    let mut steps = vec![format!("wget {}", quoted(uri))];
+    let mut steps = vec![format!("wget {}", word(uri))];
     if let Some(bare) = file.strip_suffix(".gz") {
-        steps.push(format!("gunzip {}", quoted(file)));
+        steps.push(format!("gunzip {}", word(file)));
         file = bare;
     }
     if file.ends_with(".tar") {
         if !several {
-            steps.push(format!("mkdir {}", quoted(name)));
+            steps.push(format!("mkdir {}", word(name)));
         }
-        steps.push(format!("tar xvf {} -C {} --strip-components 1", quoted(file), quoted(name)));
+        steps.push(format!("tar xvf {} -C {} --strip-components 1", word(file), word(name)));
         return steps;
     }
     if let Some(bare) = file.strip_suffix(".zip") {
-        steps.push(format!("unzip {}", quoted(file)));
+        steps.push(format!("unzip {}", word(file)));
         file = bare;
     }
     steps.extend(renamed(file, name, several));
@@ -59,7 +59,7 @@ fn downloaded(uri: &str, name: &str, several: bool) -> Vec<String> {
 
 /// To the prerequisite's name, or into the directory of that name where there are several.
 fn renamed(from: &str, name: &str, several: bool) -> Option<String> {
-    let (from, to) = (quoted(from), quoted(name));
+    let (from, to) = (word(from), word(name));
     (from != to || several).then(|| if several { format!("mv {from} {to}/") } else { format!("mv {from} {to}") })
 }
 

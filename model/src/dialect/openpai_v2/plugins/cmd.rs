@@ -26,6 +26,12 @@ pub(super) fn check(reader: &mut Reader, plugin: &Plugin<'_>) {
             check_callback(reader, &callback);
         }
     }
+    let known = [
+        ("preCommands", "they run before those of the role"),
+        ("postCommands", "they run after those of the role, once these have ended well"),
+        ("callbacks", "those for taskStarts run before the role's commands, those for taskSucceeds after them"),
+    ];
+    plugin.note_parameters(reader, &known);
     reader.notes.kept(
         &plugin.field.path,
         plugin.field.place,

@@ -27,6 +27,8 @@ pub(super) fn check(reader: &mut Reader, plugin: &Plugin<'_>) {
     if let Some(directory) = parameters.get("clone_dir") {
         reader.text(&directory, "write the path of a directory");
     }
+    let known = [("repo_uri", "what is cloned"), ("options", "given to `git clone`"), ("clone_dir", "where it is cloned to")];
+    plugin.note_parameters(reader, &known);
     let reason = "every task clones the repository itself before its commands, with up to 10 tries";
     reader.notes.changed(&plugin.field.path, plugin.field.place, reason);
 }

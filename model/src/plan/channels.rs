@@ -1,0 +1,307 @@
+//! Code, inputs and outputs of the spec → their part of the plan.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::compile::{Compile, check_variable, filled};
+use crate::{
+    channels::{InputPlan, Layout, OutputPlan, PathArgument},
+    code::{
+        CodePlan, GitPlan,
+        git::{check_directory, check_ref, check_url},
+    },
+    ids::{JobId, JobName, VolumeName},
+    location::Location,
+    rendezvous::variable_name,
+    spec::{Code, GitCode, Input, JobSpec, Output, join, shown},
+    template::{self, Tag},
+};
+
+/// What happens about Python packages that the code names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Requirements {
+    /// Those that a file of the usual name at the code's root asks for.
+    #[default]
+    Usual,
+    None,
+    /// Those of this file of the code.
+    File(String),
+}
+
+/// What lies in `/output` before the first attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Beginning {
+    /// What a job has left there: an id, a name, or a name and version.
+    Job(String),
+    /// The same once it is known which job that is: it stays this one, whatever is submitted later.
+    Former(FormerJob),
+    At(Location),
+}
+
+/// A job whose output another one begins with.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FormerJob {
+    pub id: JobId,
+    /// Such as `digits@2`.
+    pub label: String,
+    /// The task whose output stands for a task that it does not have.
+    pub chief: String,
+}
+
+impl Beginning {
+    /// As it may be shown to others.
+    pub fn without_query(&self) -> String {
+        match self {
+            Beginning::At(location) => location.without_query(),
+            Beginning::Job(_) | Beginning::Former(_) => self.to_string(),
+        }
+    }
+}
+
+impl std::fmt::Display for Beginning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Beginning::Job(job) => f.write_str(job),
+            Beginning::Former(former) => write!(f, "{}", former.label),
+            Beginning::At(location) => location.fmt(f),
+        }
+    }
+}
+
+/// What a job carries in and out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Freight {
+    pub inputs: Vec<InputPlan>,
+    pub outputs: Vec<OutputPlan>,
+    /// Where logs are copied as well.
+    pub logs: Option<Location>,
+    pub from: Option<Beginning>,
+    /// Behind every command.
+    pub arguments: Vec<PathArgument>,
+    /// Variables that hold a path of the sandbox.
+    pub paths: BTreeMap<String, String>,
+}
+
+impl Freight {
+    /// Whether anything the tasks write is to be copied elsewhere.
+    pub fn copies_out(&self) -> bool {
+        !self.outputs.is_empty() || self.logs.is_some()
+    }
+
+    /// Every place outside that is named.
+    pub fn locations(&self) -> impl Iterator<Item = &Location> {
+        let beginning = self.from.iter().filter_map(|it| if let Beginning::At(at) = it { Some(at) } else { None });
+        let inputs = self.inputs.iter().map(|it| &it.from);
+        inputs.chain(self.outputs.iter().map(|it| &it.to)).chain(&self.logs).chain(beginning)
+    }
+}
+
+pub(super) fn freight(c: &mut Compile<'_>, spec: &JobSpec) -> Freight {
+    let mut freight = Freight::default();
+    if let (Some(_), Some((name, _))) = (&spec.input, spec.inputs.first()) {
+        let message = format!("is all of `/input`, and `inputs.{name}` would have to be inside it");
+        c.tell("input", message, "move it under `inputs` and give it a name");
+    }
+    for (path, name, input) in named("input", &spec.input, "inputs", &spec.inputs) {
+        add_input(c, &mut freight, (&path, name), input);
+    }
+    for (path, name, output) in named("output", &spec.output, "outputs", &spec.outputs) {
+        add_output(c, &mut freight, (&path, name), output);
+    }
+    freight.logs = spec.logs.as_deref().and_then(|text| target(c, "logs", text));
+    freight.from = spec.from.as_deref().and_then(|text| beginning(c, text));
+    freight
+}
+
+/// The one without a name, and those with, each with its path in the file.
+fn named<'a, T>(
+    one: &str,
+    unnamed: &'a Option<T>,
+    several: &str,
+    named: &'a indexmap::IndexMap<String, T>,
+) -> Vec<(String, Option<&'a str>, &'a T)> {
+    let first = unnamed.iter().map(|it| (one.to_owned(), None, it));
+    first.chain(named.iter().map(|(name, it)| (join(several, name), Some(name.as_str()), it))).collect()
+}
+
+fn add_input(c: &mut Compile<'_>, freight: &mut Freight, (path, name): (&str, Option<&str>), input: &Input) {
+    let channel = input.channel();
+    check_channel_name(c, path, name);
+    let Some(from) = location(c, &key(path, "from", matches!(input, Input::Channel(_))), &channel.from) else { return };
+    let plan = InputPlan { name: name.map(str::to_owned), from, unpack: channel.unpack.unwrap_or(false) };
+    let told =
+        Told { argument: channel.argument, env: channel.env, usual: name.map(|it| format!("TRAINMASTER_INPUT_{}", variable_name(it))) };
+    tell_task(c, freight, path, told, plan.path());
+    freight.inputs.push(plan);
+}
+
+fn add_output(c: &mut Compile<'_>, freight: &mut Freight, (path, name): (&str, Option<&str>), output: &Output) {
+    let channel = output.channel();
+    check_channel_name(c, path, name);
+    let Some(to) = target(c, &key(path, "to", matches!(output, Output::Channel(_))), &channel.to) else { return };
+    let plan = OutputPlan { name: name.map(str::to_owned), to, layout: channel.layout.unwrap_or(Layout::Chief) };
+    let told =
+        Told { argument: channel.argument, env: channel.env, usual: name.map(|it| format!("TRAINMASTER_OUTPUT_{}", variable_name(it))) };
+    tell_task(c, freight, path, told, plan.path());
+    freight.outputs.push(plan);
+}
+
+/// Where the place stands in the file: by itself, or in a map.
+fn key(path: &str, key: &str, is_map: bool) -> String {
+    if is_map { join(path, key) } else { path.to_owned() }
+}
+
+/// How a task learns where a channel is.
+struct Told {
+    argument: Option<String>,
+    env: Option<String>,
+    /// Our own variable for it.
+    usual: Option<String>,
+}
+
+fn tell_task(c: &mut Compile<'_>, freight: &mut Freight, at: &str, told: Told, path: String) {
+    if let Some(flag) = told.argument {
+        if !flag.starts_with('-') || flag.chars().any(|it| it.is_whitespace() || it.is_control() || it == '=') {
+            c.tell(&join(at, "argument"), format!("{} is not a flag", shown(&flag)), "write a flag such as `--data_url`");
+        }
+        freight.arguments.push(PathArgument { flag, path: path.clone() });
+    }
+    if let Some(name) = told.env {
+        check_variable(c, &join(at, "env"), &name);
+        freight.paths.insert(name, path.clone());
+    }
+    if let Some(other) = told.usual.and_then(|name| freight.paths.insert(name, path)) {
+        c.tell(at, format!("would have the same variable as the channel at {other}"), "choose names that differ in letters or digits");
+    }
+}
+
+fn check_channel_name(c: &mut Compile<'_>, path: &str, name: Option<&str>) {
+    let good = |name: &&str| name.len() <= 64 && name.chars().all(|it| it.is_ascii_alphanumeric() || "_-".contains(it)) && !name.is_empty();
+    if let Some(bad) = name.filter(|name| !good(name)) {
+        c.tell(path, format!("{} is not a name for a channel", shown(bad)), "use 1 to 64 letters, digits, `_` and `-`");
+    }
+}
+
+fn location(c: &mut Compile<'_>, path: &str, text: &str) -> Option<Location> {
+    let hint = "write a volume and a path such as `data:mnist`, a directory's whole path, or a URL";
+    text.parse().map_err(|bad| c.tell(path, format!("{} {bad}", shown(text)), hint)).ok()
+}
+
+/// Somewhere that can be written to.
+fn target(c: &mut Compile<'_>, path: &str, text: &str) -> Option<Location> {
+    let hint = "write a volume and a path such as `results:digits`, or a directory's whole path";
+    // A volume by its name alone; a directory that is not said whole would be nobody's.
+    if let Ok(volume) = VolumeName::parse(text) {
+        return Some(Location::Volume { volume, path: String::new() });
+    }
+    match text.parse() {
+        Ok(Location::Url(_)) => c.tell(path, format!("{} is a URL, and nothing can be written there", shown(text)), hint),
+        Ok(location) => return Some(location),
+        Err(bad) => c.tell(path, format!("{} {bad}", shown(text)), hint),
+    }
+    None
+}
+
+fn beginning(c: &mut Compile<'_>, text: &str) -> Option<Beginning> {
+    if let Ok(location) = text.parse() {
+        return Some(Beginning::At(location));
+    }
+    let (name, version) = text.split_once('@').map_or((text, None), |(name, version)| (name, Some(version)));
+    let is_version = version.is_none_or(|it| it.parse::<u32>().is_ok_and(|number| number > 0));
+    if JobName::parse(name).is_ok() && is_version {
+        return Some(Beginning::Job(text.to_owned()));
+    }
+    c.tell(
+        "from",
+        format!("{} is neither a job nor a place", shown(text)),
+        "write a job and version such as `digits@2`, or `models:digits`",
+    );
+    None
+}
+
+pub(super) fn code(c: &mut Compile<'_>, spec: &JobSpec) -> Option<CodePlan> {
+    match spec.code.as_ref()? {
+        Code::Place(text) if is_repository(text) => {
+            let (url, reference) = text.split_once('#').map_or((text.as_str(), None), |(url, reference)| (url, Some(reference)));
+            let git = GitCode { git: url.to_owned(), reference: reference.map(str::to_owned), ..GitCode::default() };
+            Some(CodePlan::Git(repository(c, "code", &git, spec)))
+        }
+        Code::Place(text) => {
+            let hint = "write a directory's whole path, a repository's address, or a volume and a path such as `data:code`";
+            text.parse().map_err(|bad| c.tell("code", format!("{} {bad}", shown(text)), hint)).ok().map(CodePlan::At)
+        }
+        Code::Git(git) => Some(CodePlan::Git(repository(c, "code.git", git, spec))),
+        Code::Upload(code) => Some(CodePlan::Upload(code.upload.clone())),
+        Code::At(code) => location(c, "code.at", &code.at).map(CodePlan::At),
+    }
+}
+
+/// Whether someone meant a repository, be it one that we can fetch or not.
+fn is_repository(text: &str) -> bool {
+    text.contains("://") || text.starts_with("git@") || text.contains("::")
+}
+
+fn repository(c: &mut Compile<'_>, path: &str, git: &GitCode, spec: &JobSpec) -> GitPlan {
+    const DEPTH_DEFAULT: u32 = 1;
+    let password = git.password.as_deref().map(|text| {
+        let is_secret = template::tags(text).iter().any(|tag| matches!(tag, Tag::Secret(_)));
+        if !is_secret {
+            let hint = "write `password: \"{{ secrets.git }}\"`, and the password itself as `git` under `secrets`";
+            c.tell("code.password", "is written out, and whoever reads the job would read it", hint);
+        }
+        filled(c, "code.password", text, spec)
+    });
+    // The address itself is not shown: there may be a password in it.
+    if let Err(bad) = check_url(&git.git) {
+        c.tell(path, bad.to_string(), "such as `https://example.org/team/project.git`");
+    }
+    if let Some((text, bad)) = git.reference.as_ref().and_then(|text| Some((text, check_ref(text).err()?))) {
+        c.tell("code.ref", format!("{} {bad}", shown(text)), "a branch, a tag or a commit is meant");
+    }
+    if let Some((text, bad)) = git.directory.as_ref().and_then(|text| Some((text, check_directory(text).err()?))) {
+        c.tell("code.directory", format!("{} {bad}", shown(text)), "a directory inside the repository is meant, such as `train`");
+    }
+    GitPlan {
+        url: git.git.clone(),
+        reference: git.reference.clone(),
+        user: git.user.clone(),
+        password,
+        submodules: git.submodules.unwrap_or(false),
+        lfs: git.lfs.unwrap_or(false),
+        depth: Some(git.depth.unwrap_or(DEPTH_DEFAULT)).filter(|depth| *depth > 0),
+        directory: git.directory.clone(),
+    }
+}
+
+pub(super) fn requirements(c: &mut Compile<'_>, text: Option<&str>) -> Requirements {
+    match text {
+        None => Requirements::Usual,
+        Some("none") => Requirements::None,
+        Some(path) => {
+            let leads_out = path.starts_with('/') || path.is_empty() || path.split('/').any(|part| part == "..") || path.contains('\0');
+            if leads_out {
+                c.tell("requirements", format!("{} is not a file of the code", shown(path)), "write a path inside the code, or `none`");
+            }
+            Requirements::File(path.to_owned())
+        }
+    }
+}
+
+/// A shell hands what follows its line on to the last command of it.
+pub(super) fn taking_arguments(c: &mut Compile<'_>, path: &str, command: Vec<String>) -> Vec<String> {
+    match <[String; 3]>::try_from(command) {
+        Ok([shell, flag, line]) if shell == "/bin/sh" && flag == "-c" => {
+            if line.trim().contains('\n') {
+                let hint = "write the command as one line or a list of words, or read the channel's variable instead";
+                c.tell(path, "has several lines, so it cannot be told which command takes the `argument` of a channel", hint);
+            }
+            vec![shell, flag, format!("{} \"$@\"", line.trim_end()), "sh".into()]
+        }
+        Ok(words) => words.into(),
+        Err(words) => words,
+    }
+}

@@ -1,0 +1,92 @@
+//! Which volumes a plan names, and where in its file.
+
+use std::collections::BTreeMap;
+
+use super::{Beginning, Plan};
+use crate::{
+    code::CodePlan,
+    ids::VolumeName,
+    location::Location,
+    spec::{Problem, join, nearest},
+    volume::Volume,
+};
+
+impl Plan {
+    /// Everything that is wrong with the volumes it names, given those there are for its owner.
+    pub fn volume_problems(&self, known: &BTreeMap<VolumeName, Volume>) -> Vec<Problem> {
+        let problem = |(key, location, is_written): (String, &Location, bool)| {
+            let name = location.volume()?;
+            match known.get(name) {
+                None => Some(unknown(key, name, known)),
+                Some(Volume::Http { .. }) if is_written => {
+                    let message = format!("the volume `{name}` is a web server's, and nothing can be written there");
+                    Some(Problem::new(key, message).hint("write to a bucket or to a local volume"))
+                }
+                Some(Volume::Local { .. } | Volume::S3 { .. } | Volume::Http { .. } | Volume::Claim { .. } | Volume::Nfs { .. }) => None,
+            }
+        };
+        self.places().into_iter().filter_map(problem).collect()
+    }
+
+    /// Every place with its key in the job file, and whether it is written to.
+    fn places(&self) -> Vec<(String, &Location, bool)> {
+        let key = |one: &str, several: &str, name: &Option<String>| name.as_ref().map_or(one.to_owned(), |name| join(several, name));
+        let code = self.code.iter().filter_map(|code| if let CodePlan::At(at) = code { Some(("code".into(), at, false)) } else { None });
+        let inputs = self.freight.inputs.iter().map(|it| (key("input", "inputs", &it.name), &it.from, false));
+        let outputs = self.freight.outputs.iter().map(|it| (key("output", "outputs", &it.name), &it.to, true));
+        let logs = self.freight.logs.iter().map(|at| ("logs".into(), at, true));
+        let from =
+            self.freight.from.iter().filter_map(|it| if let Beginning::At(at) = it { Some(("from".into(), at, false)) } else { None });
+        code.chain(inputs).chain(outputs).chain(logs).chain(from).collect()
+    }
+}
+
+fn unknown(key: String, name: &VolumeName, known: &BTreeMap<VolumeName, Volume>) -> Problem {
+    const NAMES_TOLD_MAX: usize = 10;
+    let names = || known.keys().map(VolumeName::as_str);
+    let listed: Vec<String> = names().take(NAMES_TOLD_MAX).map(|name| format!("`{name}`")).collect();
+    let more = known.len().saturating_sub(NAMES_TOLD_MAX);
+    let all = if more > 0 { format!("{} and {more} more", listed.join(", ")) } else { listed.join(", ") };
+    let hint = match (nearest(name.as_str(), names()), known.len()) {
+        (_, 0) => "there are no volumes yet; `trainmaster volumes add` makes one".into(),
+        (Some(near), _) => format!("did you mean `{near}`? The volumes are {all}"),
+        (None, _) => format!("the volumes are {all}; `trainmaster volumes add` makes another"),
+    };
+    Problem::new(key, format!("there is no volume `{name}`")).hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{HouseRules, from_text};
+
+    fn said(text: &str, known: &[&str]) -> String {
+        let plan = from_text(&format!("name: a\nroles: {{w: {{command: x}}}}\n{text}"), &HouseRules::default()).unwrap().1;
+        let volume = |name: &&str| {
+            let volume = if *name == "web" { Volume::Http { url: "http://x".into() } } else { Volume::Local { path: "/x".into() } };
+            (VolumeName::parse(name).unwrap(), volume)
+        };
+        let problems = plan.volume_problems(&known.iter().map(volume).collect());
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_volume_that_is_not_there_is_told_with_those_that_are() {
+        insta::assert_snapshot!([
+            said("inputs: {data: dat:mnist, other: web:x}", &["data", "web"]),
+            said("input: archive:mnist\ncode: cod:x", &["data"]),
+            said("output: results\nlogs: logs:x\nfrom: models:x", &[]),
+            said("output: web:x", &["web"]),
+            said("input: v:x", &["v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "w1", "w2"]),
+        ].join("\n"), @"
+        inputs.data: there is no volume `dat` (did you mean `data`? The volumes are `data`, `web`)
+        code: there is no volume `cod` (the volumes are `data`; `trainmaster volumes add` makes another)
+        input: there is no volume `archive` (the volumes are `data`; `trainmaster volumes add` makes another)
+        output: there is no volume `results` (there are no volumes yet; `trainmaster volumes add` makes one)
+        logs: there is no volume `logs` (there are no volumes yet; `trainmaster volumes add` makes one)
+        from: there is no volume `models` (there are no volumes yet; `trainmaster volumes add` makes one)
+        output: the volume `web` is a web server's, and nothing can be written there (write to a bucket or to a local volume)
+        input: there is no volume `v` (did you mean `v1`? The volumes are `v1`, `v2`, `v3`, `v4`, `v5`, `v6`, `v7`, `v8`, `v9`, `w1` and 1 more)
+        ");
+    }
+}

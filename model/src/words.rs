@@ -1,0 +1,122 @@
+//! What is said to a person, in the languages they may read.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Lang {
+    #[default]
+    En,
+    Zh,
+}
+
+impl Lang {
+    /// `zh`, `zh-CN`, `zh_CN.UTF-8` and their like are Chinese, `en…` is English. The language of the C locale is English.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let first = text.split(['-', '_', '.', '@']).next().unwrap_or_default();
+        match first.to_ascii_lowercase().as_str() {
+            "zh" => Some(Lang::Zh),
+            "en" | "c" | "posix" => Some(Lang::En),
+            _ => None,
+        }
+    }
+
+    /// The first language of an `Accept-Language` header that we have, whatever weights it gives: people who
+    /// write weights write them in order.
+    pub fn from_accepted(header: &str) -> Option<Self> {
+        header.split(',').find_map(|one| Self::from_text(one.split(';').next().unwrap_or_default().trim()))
+    }
+}
+
+/// The same thing said in every language. What was written down before there was a second one has only English.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Words {
+    pub en: String,
+    #[serde(default)]
+    pub zh: String,
+}
+
+impl Words {
+    pub fn new(en: impl Into<String>, zh: impl Into<String>) -> Self {
+        Self { en: en.into(), zh: zh.into() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.en.is_empty()
+    }
+
+    pub fn say(&self, lang: Lang) -> &str {
+        match lang {
+            Lang::Zh if !self.zh.is_empty() => &self.zh,
+            Lang::Zh | Lang::En => &self.en,
+        }
+    }
+
+    /// Both languages through the same function.
+    pub fn map(&self, change: impl Fn(&str) -> String) -> Self {
+        Self { en: change(&self.en), zh: change(&self.zh) }
+    }
+
+    /// One clause after another: `a; b`, and `a；b`.
+    pub fn then(&self, next: &Words) -> Self {
+        match (self.is_empty(), next.is_empty()) {
+            (true, _) => next.clone(),
+            (_, true) => self.clone(),
+            (false, false) => Words::new(format!("{}; {}", self.en, next.en), format!("{}；{}", self.say(Lang::Zh), next.say(Lang::Zh))),
+        }
+    }
+
+    /// Who it is about, before what is said of it.
+    pub fn of(&self, subject: &impl fmt::Display) -> Self {
+        Words::new(format!("{subject} {}", self.en), format!("{subject} {}", self.say(Lang::Zh)))
+    }
+}
+
+/// What nobody has translated.
+impl From<&str> for Words {
+    fn from(en: &str) -> Self {
+        Self::new(en, "")
+    }
+}
+
+impl From<String> for Words {
+    fn from(en: String) -> Self {
+        Self::new(en, "")
+    }
+}
+
+impl fmt::Display for Words {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.en)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_language_is_known_by_the_names_that_machines_and_browsers_give_it() {
+        for zh in ["zh", "zh-CN", "zh_CN.UTF-8", "ZH-hant-TW", "zh@pinyin"] {
+            assert_eq!(Lang::from_text(zh), Some(Lang::Zh), "{zh}");
+        }
+        for en in ["en", "en_GB.UTF-8", "C", "C.UTF-8", "POSIX"] {
+            assert_eq!(Lang::from_text(en), Some(Lang::En), "{en}");
+        }
+        assert_eq!(Lang::from_text("de_DE"), None);
+        assert_eq!(Lang::from_accepted("de, zh-CN;q=0.8, en;q=0.5"), Some(Lang::Zh));
+        assert_eq!(Lang::from_accepted("fr, *"), None);
+    }
+
+    #[test]
+    fn what_has_no_chinese_is_said_in_english_and_clauses_keep_their_marks() {
+        let old = Words::from("it waits");
+        assert_eq!(old.say(Lang::Zh), "it waits");
+        let both = Words::new("worker-0 failed", "worker-0 失败").then(&Words::new("no retries", "不重试"));
+        assert_eq!((both.en.as_str(), both.zh.as_str()), ("worker-0 failed; no retries", "worker-0 失败；不重试"));
+        assert_eq!(Words::default().then(&old), old);
+    }
+}

@@ -1,0 +1,233 @@
+//! Files that a job has to do with: what it was given at `/input` and `/code`, and what it has put into `/output`. Nothing
+//! leads out of any of them.
+
+use std::{
+    fs,
+    path::{Path as FilePath, PathBuf},
+};
+
+use model::{channels::InputPlan, code::CodePlan, location::Location, volume::Volume};
+
+use super::{
+    App,
+    dossier::{Dossier, on_disk},
+    files::{Place, Spot},
+    job_output,
+    jobs::label,
+    volumes,
+};
+use crate::{
+    code::{Waiting, git, upload},
+    error::Error,
+    rundir::input_tree,
+    store::tokens::{Holder, Role},
+    volumes::Store,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Root {
+    Output,
+    Input,
+    Code,
+}
+
+const ROOTS: [(Root, &str); 3] = [(Root::Output, "/output"), (Root::Input, "/input"), (Root::Code, "/code")];
+
+/// The job, or job and task, which of its directories is meant, and the path in it; none if a volume is meant.
+pub fn named(at: &str) -> Option<(&str, Root, &str)> {
+    let (job, path) = at.split_once(':')?;
+    let behind = |root: &str| path.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    ROOTS.iter().find_map(|(root, text)| Some((job, *root, behind(text)?.trim_matches('/'))))
+}
+
+pub async fn place(app: &App, holder: &Holder, (job, root, path): (&str, Root, &str)) -> Result<Place, Error> {
+    // Every task has the same code and the same inputs.
+    let without_task = job.split_once('/').map_or(job, |(job, _)| job);
+    match root {
+        Root::Output => job_output::place(app, holder, job, path).await,
+        Root::Code => code(app, holder, &Dossier::of(app, holder, without_task).await?, path).await,
+        Root::Input => input(app, holder, &Dossier::of(app, holder, without_task).await?, path).await,
+    }
+}
+
+async fn code(app: &App, holder: &Holder, dossier: &Dossier, path: &str) -> Result<Place, Error> {
+    let gone = |why: String| Error::NoCode { job: label(&dossier.job), why };
+    let root = match (&dossier.job.plan.code, &dossier.job.commit) {
+        (None, _) => return Err(gone("it has no code of its own".into())),
+        (Some(CodePlan::At(location)), _) => {
+            let print = dossier.found.as_ref().and_then(|it| it.code.as_ref()).map(|it| it.fingerprint.as_str());
+            return shown(app, holder, location, print).await.map_err(|why| why.or(gone))?.place(path, String::new()).await;
+        }
+        (Some(CodePlan::Git(_)), None) => return Err(gone("its code was never fetched".into())),
+        (Some(code @ (CodePlan::Git(_) | CodePlan::Upload(_))), commit) => {
+            let (data, code, commit) = (app.data.clone(), code.clone(), commit.clone().unwrap_or_default());
+            on_disk(move || tree(&data, &code, &commit)).await?.map_err(gone)?
+        }
+    };
+    let store = Store::of_task(&root)?.named(&format!("{}:/code", label(&dossier.job)));
+    Ok(Place::In(Spot { store, base: String::new(), before: String::new() }, path.to_owned()))
+}
+
+/// The directory that tasks see; the error is why it is not there.
+fn tree(data: &FilePath, code: &CodePlan, commit: &str) -> Result<PathBuf, String> {
+    let not_any_more = || "it is not on this machine any more".to_owned();
+    match code {
+        CodePlan::Upload(digest) => {
+            let waiting = Waiting { pause: &|_| true, say: &|_| {} };
+            let shelf = upload::Shelf::at(data.join("trees"));
+            shelf.place(digest, &upload::Room::of(data), &waiting).map(|tree| tree.path).map_err(|_| not_any_more())
+        }
+        CodePlan::Git(plan) => {
+            let kept = git::kept(plan, commit, &git::Shelf::at(data.join("git")));
+            kept.map_err(|error| error.to_string())?.map(|it| it.place).ok_or_else(not_any_more)
+        }
+        CodePlan::At(place) => Err(format!("it was shown where it is: {place}")),
+    }
+}
+
+/// The whole of `/input`, or the channel that the path begins with.
+async fn input(app: &App, holder: &Holder, dossier: &Dossier, path: &str) -> Result<Place, Error> {
+    let inputs = &dossier.job.plan.freight.inputs;
+    let gone = |input: &str, why: String| Error::NoInput { job: label(&dossier.job), path: input.to_owned(), why };
+    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+    let channel = inputs.iter().find(|it| it.name.as_deref() == Some(first));
+    let Some(input) = channel.or_else(|| inputs.iter().find(|it| it.name.is_none())) else {
+        return match path {
+            "" if inputs.is_empty() => Err(gone("/input", "the job has none".into())),
+            "" => Ok(Place::Folders(channels(app, holder, dossier).await)),
+            _ => Err(gone(&format!("/input/{first}"), "the job has no such input".into())),
+        };
+    };
+    let (before, rest) = if channel.is_some() { (format!("{first}/"), rest) } else { (String::new(), path) };
+    let found = shown(app, holder, &input.from, print_of(dossier, input)).await;
+    found.map_err(|why| why.or(|why| gone(&input.path(), why)))?.place(rest, before).await
+}
+
+async fn channels(app: &App, holder: &Holder, dossier: &Dossier) -> Vec<(String, Option<(Spot, String)>)> {
+    let mut all = Vec::new();
+    for input in &dossier.job.plan.freight.inputs {
+        let Some(name) = &input.name else { continue };
+        let place = match shown(app, holder, &input.from, print_of(dossier, input)).await {
+            Ok(shown) => shown.place("", format!("{name}/")).await.ok(),
+            Err(_) => None,
+        };
+        let spot = place.and_then(|it| if let Place::In(spot, path) = it { Some((spot, path)) } else { None });
+        all.push((name.to_string(), spot));
+    }
+    all
+}
+
+fn print_of<'a>(dossier: &'a Dossier, input: &InputPlan) -> Option<&'a str> {
+    let found = dossier.found.as_ref()?.inputs.iter().find(|it| it.path == input.path())?;
+    Some(&found.content.fingerprint)
+}
+
+/// A store, and what in it a task is shown.
+struct Shown {
+    store: Store,
+    /// A directory or a file.
+    base: String,
+}
+
+impl Shown {
+    /// Of one file nothing beside it is shown.
+    async fn place(self, rest: &str, before: String) -> Result<Place, Error> {
+        let Self { store, base } = self;
+        if base.is_empty() || store.head(&base).await.is_err() {
+            return Ok(Place::In(Spot { store, base, before }, rest.to_owned()));
+        }
+        let (above, name) = base.rsplit_once('/').unwrap_or(("", &base));
+        if !rest.is_empty() && rest != name {
+            return Err(crate::volumes::Trouble::Missing { what: "file or directory" }.at(rest).into());
+        }
+        Ok(Place::In(Spot { store, base: above.to_owned(), before }, name.to_owned()))
+    }
+}
+
+/// Why a place cannot be shown.
+enum NotShown {
+    Gone(String),
+    Other(Error),
+}
+
+impl NotShown {
+    fn or(self, gone: impl FnOnce(String) -> Error) -> Error {
+        match self {
+            NotShown::Gone(why) => gone(why),
+            NotShown::Other(error) => error,
+        }
+    }
+}
+
+impl<E: Into<Error>> From<E> for NotShown {
+    fn from(error: E) -> Self {
+        NotShown::Other(error.into())
+    }
+}
+
+/// What was fetched is shown as it came, for as long as it is kept; what is here, as it is now.
+async fn shown(app: &App, holder: &Holder, location: &Location, print: Option<&str>) -> Result<Shown, NotShown> {
+    let fetched = print.and_then(|print| input_tree(&app.data, print)).filter(|tree| tree.is_dir());
+    match (location, fetched) {
+        (_, Some(tree)) => Ok(Shown { store: Store::of_task(&tree)?.named(&location.without_query()), base: String::new() }),
+        (Location::Volume { volume, path }, None) => match volumes::found(app, holder, volume.as_str()).await?.volume {
+            Volume::Local { path: root } => in_volume(app, (&root, path), location),
+            Volume::S3 { .. } | Volume::Http { .. } | Volume::Claim { .. } | Volume::Nfs { .. } => {
+                Ok(Shown { store: volumes::opened(app, holder, volume.as_str()).await?, base: path.clone() })
+            }
+        },
+        (Location::Host(path), None) => of_machine(app, holder, path),
+        (Location::Url(_), None) => Err(NotShown::Gone(format!("{} is not kept here any more", location.without_query()))),
+    }
+}
+
+/// A directory of the machine is opened by the server's own hand, so only for who may open any.
+fn of_machine(app: &App, holder: &Holder, path: &str) -> Result<Shown, NotShown> {
+    if holder.role != Role::Admin {
+        return Err(NotShown::Gone(format!("`{path}` is on the server's machine, whose directories only administrators open")));
+    }
+    opened(app, &real(FilePath::new(path))?, path)
+}
+
+/// A task sees the directory alone, and links that lead out of it lead nowhere; so it is opened by itself, and not by its volume.
+fn in_volume(app: &App, (root, path): (&str, &str), location: &Location) -> Result<Shown, NotShown> {
+    let (root, place) = (real(FilePath::new(root))?, real(&FilePath::new(root).join(path))?);
+    if !place.starts_with(&root) {
+        return Err(NotShown::Gone(format!("{location} leads out of its volume")));
+    }
+    opened(app, &place, &location.to_string())
+}
+
+fn real(path: &FilePath) -> Result<PathBuf, NotShown> {
+    fs::canonicalize(path).map_err(|error| NotShown::Gone(format!("`{}`: {error}", path.display())))
+}
+
+fn opened(app: &App, place: &FilePath, name: &str) -> Result<Shown, NotShown> {
+    volumes::keeps_clear_of(&app.data, place)?;
+    let (folder, file) = if place.is_dir() { (place, "") } else { (parent(place), file_name(place)) };
+    Ok(Shown { store: Store::of_host(&folder.to_string_lossy())?.named(name), base: file.to_owned() })
+}
+
+fn parent(path: &FilePath) -> &FilePath {
+    path.parent().unwrap_or(path)
+}
+
+fn file_name(path: &FilePath) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_begins_with_one_of_a_task_s_directories_is_a_job_s() {
+        assert_eq!(named("digits@2:/output"), Some(("digits@2", Root::Output, "")));
+        assert_eq!(named("digits/worker-0:/output/a/b"), Some(("digits/worker-0", Root::Output, "a/b")));
+        assert_eq!(named("digits:/code/"), Some(("digits", Root::Code, "")));
+        assert_eq!(named("digits:/input/train/x"), Some(("digits", Root::Input, "train/x")));
+        for volume in ["data:output", "data:/outputs", "data:x/code", "data:input", "data"] {
+            assert_eq!(named(volume), None, "{volume}");
+        }
+    }
+}

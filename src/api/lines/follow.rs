@@ -1,0 +1,240 @@
+//! Lines as they come. An event's id says how far each log was read into whole lines; with it a reader goes on where its line was cut.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    convert::Infallible,
+    sync::Arc,
+};
+
+use axum::{
+    http::HeaderMap,
+    response::sse::{Event, KeepAlive, Sse},
+};
+use futures_util::{Stream as EventStream, stream};
+use model::{
+    ids::{JobId, RunKey, TaskName},
+    logs::Streams,
+    wire::LineView,
+};
+
+use super::{
+    LinesQuery,
+    merge::{Key, Span},
+    page::{Sieve, view},
+    pattern::Pattern,
+    source::{Forward, Reading},
+};
+use crate::{
+    api::{
+        App,
+        flow::{Flow, Gate},
+        follow::{
+            Sent, event, has_not_grown, last_event_id, parse_cursor,
+            watched::{Wanted, Watched},
+        },
+        log_files::LogFiles,
+        logs::blocking,
+    },
+    error::Error,
+    rundir::RunDir,
+};
+
+/// How much of each log is read before the next has its turn.
+const BLOCK_BYTES: u64 = 4 << 10;
+/// So many lines wait for a reader who is slow.
+const LINES_WAITING_MAX: usize = 64;
+
+pub fn follow(
+    app: Arc<App>,
+    job: JobId,
+    (wanted, pattern): (Wanted, Option<Pattern>),
+    query: &LinesQuery,
+    (flow, headers): (Option<Arc<Flow>>, &HeaderMap),
+) -> Sse<impl EventStream<Item = Result<Event, Infallible>> + use<>> {
+    let follower = Follower {
+        watched: Watched::new(app, job, wanted),
+        begin: Beginning {
+            tail: query.tail,
+            span: Span { since_ms: query.since_ms, until_ms: query.until_ms },
+            streams: query.stream.streams(query.platform),
+        },
+        sent: last_event_id(headers).map(|id| parse_cursor(&id)).unwrap_or_default(),
+        sieve: Sieve::new(pattern, query.context.unwrap_or(0).min(super::CONTEXT_MAX)),
+        logs: BTreeMap::new(),
+        open: query.open.then(BTreeMap::new),
+        waiting: VecDeque::new(),
+        gate: Gate::new(flow),
+        done: false,
+    };
+    Sse::new(stream::unfold(follower, Follower::next)).keep_alive(KeepAlive::default())
+}
+
+#[derive(Clone, Copy)]
+struct Beginning {
+    tail: Option<u64>,
+    span: Span,
+    streams: Streams,
+}
+
+struct Follower {
+    watched: Watched,
+    begin: Beginning,
+    sent: Sent,
+    sieve: Sieve,
+    /// The attempt of each task that is read now.
+    logs: BTreeMap<TaskName, Forward>,
+    /// How much was told of lines without an end, by run and place in its log, if they are wanted.
+    open: Option<BTreeMap<(RunKey, u64), u64>>,
+    waiting: VecDeque<(Event, usize)>,
+    gate: Option<Gate>,
+    done: bool,
+}
+
+impl Follower {
+    async fn next(mut self) -> Option<(Result<Event, Infallible>, Self)> {
+        if let Some(gate) = &mut self.gate {
+            gate.room().await;
+        }
+        while self.waiting.is_empty() {
+            if self.done {
+                return None;
+            }
+            let is_quiet = self.look().await.inspect_err(|error| tracing::warn!("a follower's stream ends early: {error}")).ok()?;
+            if is_quiet && self.waiting.is_empty() && !self.done {
+                self.watched.rest().await;
+            }
+        }
+        let (event, bytes) = self.waiting.pop_front()?;
+        if let Some(gate) = &mut self.gate {
+            gate.sent(bytes);
+        }
+        Some((Ok(event), self))
+    }
+
+    /// Answers whether there was nothing new to read, wanted or not.
+    async fn look(&mut self) -> Result<bool, Error> {
+        self.watched.look().await?;
+        self.done = self.watched.gone;
+        let is_quiet = self.read_logs().await?;
+        if let Some(summary) = self.watched.changed() {
+            self.waiting.push_back(event("state", &summary, &self.sent)?);
+        }
+        if is_quiet && self.waiting.is_empty() && self.watched.over().is_some() {
+            self.finish()?;
+        } else if is_quiet {
+            self.tell_open()?;
+        }
+        Ok(is_quiet)
+    }
+
+    /// Progress bars live in lines without an end: who watches them wants each step.
+    fn tell_open(&mut self) -> Result<(), Error> {
+        let Some(told) = self.open.take() else { return Ok(()) };
+        let mut now = BTreeMap::new();
+        for log in self.logs.values() {
+            let run = &log.reading.run;
+            for line in log.unfinished() {
+                let (place, end) = ((run.clone(), line.offset), line.end);
+                let is_wanted = self.sieve.pattern.as_ref().is_none_or(|pattern| pattern.is_in(&line.shown.text));
+                if is_wanted && told.get(&place) != Some(&end) {
+                    let key = Key { at_us: line.at_us, task: run.task.clone(), attempt: run.attempt, end };
+                    self.waiting.push_back(event("open", &view(&key, line), &self.sent)?);
+                }
+                now.insert(place, end);
+            }
+        }
+        self.open = Some(now);
+        Ok(())
+    }
+
+    /// The last lines, which have no end, and the end of the stream.
+    fn finish(&mut self) -> Result<(), Error> {
+        let last: Vec<RunKey> = self.logs.values().map(|log| log.reading.run.clone()).collect();
+        last.iter().try_for_each(|run| self.let_go(run))?;
+        if let Some(summary) = self.watched.over().cloned() {
+            self.waiting.push_back(event("end", &summary, &self.sent)?);
+        }
+        self.done = true;
+        Ok(())
+    }
+
+    async fn read_logs(&mut self) -> Result<bool, Error> {
+        let mut is_quiet = true;
+        for attempts in self.watched.tasks.clone() {
+            if self.waiting.len() >= LINES_WAITING_MAX {
+                return Ok(false);
+            }
+            let Some(task) = attempts.first().map(|run| run.task.clone()) else { continue };
+            let log = match self.logs.remove(&task) {
+                Some(log) => log,
+                None => self.open(&attempts[0]).await?,
+            };
+            let (log, lines) = if is_silent(&log) { (log, Vec::new()) } else { blocking(move || read_on(log)).await? };
+            let (run, is_drained) = (log.reading.run.clone(), log.is_drained());
+            self.sent.insert((run.task.clone(), run.attempt), log.place());
+            self.logs.insert(task.clone(), log);
+            if !is_drained {
+                is_quiet = false;
+                self.watched.stay_awake();
+            } else if let Some(next) = attempts.iter().find(|it| it.attempt > run.attempt) {
+                // Its next attempt began, so this one says no more.
+                self.let_go(&run)?;
+                self.logs.insert(task, self.open(next).await?);
+                is_quiet = false;
+            }
+            self.sift(&run, lines)?;
+        }
+        Ok(is_quiet)
+    }
+
+    async fn open(&self, run: &RunKey) -> Result<Forward, Error> {
+        let (dir, begin) = (RunDir::new(&self.watched.app.data, run), self.begin);
+        let sent = self.sent.get(&(run.task.clone(), run.attempt)).copied();
+        let at = dir.clone();
+        let from = blocking(move || match sent {
+            Some(sent) => Ok(sent),
+            None => beginning(&at, begin),
+        });
+        let reading = Reading { dir, run: run.clone(), streams: self.begin.streams, is_over: false, block_bytes: BLOCK_BYTES };
+        Ok(Forward::new(reading, from.await?))
+    }
+
+    /// What a run has said without an end, now that there will be none.
+    fn let_go(&mut self, run: &RunKey) -> Result<(), Error> {
+        let lines = self.logs.remove(&run.task).map(|log| log.unfinished()).unwrap_or_default();
+        self.sift(run, lines.into_iter().map(|line| (line.end, line)).collect())
+    }
+
+    fn sift(&mut self, run: &RunKey, lines: Vec<(u64, model::lines::LogLine)>) -> Result<(), Error> {
+        for (end, line) in lines {
+            let at_us = line.at_us;
+            let is_wanted = self.begin.span.until_ms.is_none_or(|until| at_us < until.saturating_mul(1000));
+            if is_wanted {
+                let key = Key { at_us, task: run.task.clone(), attempt: run.attempt, end };
+                self.sieve.take(None, &key, view(&key, line));
+            }
+        }
+        let through: Vec<LineView> = self.sieve.let_through();
+        through.iter().try_for_each(|line| {
+            self.waiting.push_back(event("line", line, &self.sent)?);
+            Ok(())
+        })
+    }
+}
+
+/// A log that has not grown is seen by its length.
+fn is_silent(log: &Forward) -> bool {
+    log.is_drained() && has_not_grown(&log.reading.dir, log.place())
+}
+
+fn read_on(mut log: Forward) -> std::io::Result<(Forward, Vec<(u64, model::lines::LogLine)>)> {
+    let lines = log.more()?;
+    Ok((log, lines.into_iter().map(|line| (line.end, line)).collect()))
+}
+
+fn beginning(dir: &RunDir, begin: Beginning) -> std::io::Result<u64> {
+    let Some(files) = LogFiles::open(dir)? else { return Ok(0) };
+    let since = begin.span.since_ms.map(|at_ms| files.offset_since(at_ms)).transpose()?.unwrap_or(0);
+    let tail = begin.tail.map(|lines| files.tail_start(begin.streams, lines)).transpose()?.unwrap_or(0);
+    Ok(since.max(tail))
+}

@@ -1,0 +1,184 @@
+//! Volumes: list, add, show, remove, test. What opens one goes in and never comes out.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path as FilePath, PathBuf},
+};
+
+use axum::{
+    Json,
+    extract::{Path, State},
+    http::StatusCode,
+};
+use model::{
+    ids::VolumeName,
+    plan::Plan,
+    volume::{Credentials, Volume},
+    wire::{ErrorBody, NewVolume, VolumeCheck, VolumeView},
+};
+
+use super::{App, AppState, extract::Body, guard::Caller};
+use crate::{
+    control::now_ms,
+    error::Error,
+    store::{
+        Sql, Written,
+        tokens::{Holder, Role},
+        volumes::{self as rows, StoredVolume},
+    },
+    volumes::{self, Store},
+};
+
+/// Lists the volumes that the caller may use.
+#[utoipa::path(get, path = "/api/v1/volumes", responses((status = 200, body = Vec<VolumeView>)))]
+pub async fn list(State(app): AppState, Caller(holder): Caller) -> Result<Json<Vec<VolumeView>>, Error> {
+    let all = app.store.read(rows::list).await?;
+    Ok(Json(all.into_iter().filter(|volume| may_use(&holder, volume)).map(view).collect()))
+}
+
+/// Adds a volume. A directory of the server's machine can only be added by an administrator.
+#[utoipa::path(post, path = "/api/v1/volumes", request_body = NewVolume,
+    responses((status = 201, body = VolumeView), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 409, body = ErrorBody), (status = 422, body = ErrorBody)))]
+pub async fn add(State(app): AppState, Caller(holder): Caller, Body(body): Body) -> Result<(StatusCode, Json<VolumeView>), Error> {
+    // The message of a parser may quote what it read, and that may be a secret.
+    let bad = |why: &str| Error::BadValue { name: "body", value: "******".into(), wanted: why.to_owned() };
+    let new: NewVolume = serde_json::from_slice(&body).map_err(|error| bad(&format!("a volume ({:?} error)", error.classify())))?;
+    check(&app, &holder, &new)?;
+    let sealed = new.credentials.as_ref().map(|credentials| seal(&app, &new.name, credentials)).transpose()?;
+    let shared = holder.role == Role::Admin;
+    let stored = StoredVolume { name: new.name, volume: new.volume, owner: holder.user, shared, sealed, created_at_ms: now_ms() };
+    let to_add = stored.clone();
+    match app.store.write(move |sql| rows::add(sql, &to_add)).await? {
+        Written::Yes => Ok((StatusCode::CREATED, Json(view(stored)))),
+        Written::Stale => Err(Error::VolumeTaken(stored.name.to_string())),
+    }
+}
+
+fn check(app: &App, holder: &Holder, new: &NewVolume) -> Result<(), Error> {
+    match &new.volume {
+        Volume::Local { path } if holder.role != Role::Admin => {
+            let wanted = format!("a bucket or a URL: `{path}` is on the server's machine, whose directories only administrators add");
+            return Err(Error::BadValue { name: "kind", value: "local".into(), wanted });
+        }
+        Volume::Local { path } => keeps_clear_of(&app.data, FilePath::new(path))?,
+        // They are used where they are; here they are only written down.
+        Volume::Claim { .. } | Volume::Nfs { .. } => return Ok(()),
+        Volume::S3 { .. } | Volume::Http { .. } => {}
+    }
+    volumes::open(&new.volume, new.credentials.as_ref()).map(|_| ()).map_err(Error::from)
+}
+
+/// A volume with the server's own data in it would hand everyone its tokens.
+pub fn keeps_clear_of(data: &FilePath, path: &FilePath) -> Result<(), Error> {
+    let whole = |path: &FilePath| -> PathBuf { std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()) };
+    let (data, path) = (whole(data), whole(path));
+    if data.starts_with(&path) || path.starts_with(&data) {
+        let wanted = "a directory apart from the server's own data".into();
+        return Err(Error::BadValue { name: "path", value: path.display().to_string(), wanted });
+    }
+    Ok(())
+}
+
+fn seal(app: &App, name: &VolumeName, credentials: &Credentials) -> Result<String, Error> {
+    let bytes = serde_json::to_vec(credentials).map_err(|_| Error::Internal("credentials that are not JSON".into()))?;
+    app.seal.seal(&StoredVolume::seal_context(name), &bytes).map_err(|error| Error::Internal(error.to_string()))
+}
+
+/// Shows a volume.
+#[utoipa::path(get, path = "/api/v1/volumes/{volume}", params(("volume" = String, Path)),
+    responses((status = 200, body = VolumeView), (status = 404, body = ErrorBody)))]
+pub async fn show(State(app): AppState, Caller(holder): Caller, Path(name): Path<String>) -> Result<Json<VolumeView>, Error> {
+    Ok(Json(view(found(&app, &holder, &name).await?)))
+}
+
+/// Forgets a volume, and leaves what is in it alone. One that a job still needs is kept.
+#[utoipa::path(delete, path = "/api/v1/volumes/{volume}", params(("volume" = String, Path)),
+    responses((status = 204), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
+pub async fn remove(State(app): AppState, Caller(holder): Caller, Path(name): Path<String>) -> Result<StatusCode, Error> {
+    let volume = found(&app, &holder, &name).await?;
+    if holder.role != Role::Admin && volume.owner != holder.user {
+        return Err(Error::Forbidden);
+    }
+    let name = volume.name;
+    app.store
+        .write(move |sql: &Sql<'_>| {
+            if let Some(job) = rows::used_by(sql, &name)? {
+                return Ok(Err(Error::VolumeInUse { volume: name.to_string(), job }));
+            }
+            // One that somebody else has just removed is gone as wished.
+            let (Written::Yes | Written::Stale) = rows::remove(sql, &name)?;
+            Ok(Ok(StatusCode::NO_CONTENT))
+        })
+        .await?
+}
+
+/// Tries what jobs will do with a volume: list, write, read, remove.
+#[utoipa::path(post, path = "/api/v1/volumes/{volume}/test", params(("volume" = String, Path)),
+    responses((status = 200, body = Vec<VolumeCheck>), (status = 404, body = ErrorBody)))]
+pub async fn test(State(app): AppState, Caller(holder): Caller, Path(name): Path<String>) -> Result<Json<Vec<VolumeCheck>>, Error> {
+    let check = |what: &str, refused: Option<String>| VolumeCheck { what: what.to_owned(), refused };
+    let store = match opened(&app, &holder, &name).await {
+        Ok(store) => store,
+        Err(Error::Volume(error)) => return Ok(Json(vec![check("open", Some(error.to_string()))])),
+        Err(other) => return Err(other),
+    };
+    let checks = store.test().await;
+    Ok(Json(checks.into_iter().map(|it| check(it.what, it.result.err().map(|error| error.to_string()))).collect()))
+}
+
+pub async fn found(app: &App, holder: &Holder, name: &str) -> Result<StoredVolume, Error> {
+    let nobody = || Error::NoSuchVolume(name.to_owned());
+    let wanted = VolumeName::parse(name).map_err(|_| nobody())?;
+    let volume = app.store.read(move |sql| rows::get(sql, &wanted)).await?;
+    volume.filter(|volume| may_use(holder, volume)).ok_or_else(nobody)
+}
+
+/// Opens a volume that the caller may use.
+pub async fn opened(app: &App, holder: &Holder, name: &str) -> Result<Store, Error> {
+    let volume = found(app, holder, name).await?;
+    let credentials = volume.sealed.as_ref().map(|sealed| unseal(app, &volume.name, sealed)).transpose()?;
+    Ok(volumes::open(&volume.volume, credentials.as_ref())?.named(name))
+}
+
+fn unseal(app: &App, name: &VolumeName, sealed: &str) -> Result<Credentials, Error> {
+    let bytes = app.seal.open(&StoredVolume::seal_context(name), sealed).map_err(|error| Error::Internal(error.to_string()))?;
+    serde_json::from_slice(&bytes).map_err(|_| Error::Internal(format!("the credentials of volume {name} are not what was sealed")))
+}
+
+/// Refuses a job that names volumes its owner does not have.
+pub async fn check_named(app: &App, holder: &Holder, plan: &Plan) -> Result<(), Error> {
+    if plan.volumes().is_empty() {
+        return Ok(());
+    }
+    let all = app.store.read(rows::list).await?;
+    let known = all.into_iter().filter(|volume| may_use(holder, volume)).map(|it| (it.name, it.volume)).collect();
+    let problems = plan.volume_problems(&known);
+    if problems.is_empty() { Ok(()) } else { Err(Error::BadSpec(problems)) }
+}
+
+/// What opens the volumes that a plan names, as far as they need anything.
+pub fn credentials(sql: &Sql<'_>, app: &App, plan: &Plan) -> Result<BTreeMap<VolumeName, Credentials>, Error> {
+    let mut credentials = BTreeMap::new();
+    for name in plan.volumes() {
+        if let Some(sealed) = rows::get(sql, name)?.and_then(|volume| volume.sealed) {
+            credentials.insert(name.clone(), unseal(app, name, &sealed)?);
+        }
+    }
+    Ok(credentials)
+}
+
+/// What administrators and the configuration add is there for everyone; what others add is their own.
+fn may_use(holder: &Holder, volume: &StoredVolume) -> bool {
+    volume.shared || holder.role == Role::Admin || volume.owner == holder.user
+}
+
+fn view(volume: StoredVolume) -> VolumeView {
+    VolumeView {
+        name: volume.name,
+        volume: volume.volume,
+        owner: volume.owner,
+        has_credentials: volume.sealed.is_some(),
+        created_at_ms: volume.created_at_ms,
+    }
+}

@@ -1,0 +1,105 @@
+//! Files from the server to here. What comes is kept beside its place under the name of its content, so a
+//! copy that was cut goes on where it was, and what appears is whole.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use http_body_util::BodyExt;
+use hyper::{Response, StatusCode, body::Incoming};
+use sha2::{Digest, Sha256};
+
+use super::{
+    context::{Context, in_time, job_path, query},
+    failure::Failure,
+    output::Transfer,
+    remote::Remote,
+    retry::{Patience, Tries},
+};
+use crate::{
+    client::{Call, ClientError},
+    run_token::hex,
+};
+
+/// A file of the server and where it goes.
+pub struct Wanted {
+    pub path: String,
+    pub to: PathBuf,
+    pub size: u64,
+    pub etag: String,
+}
+
+pub async fn fetch(context: &Context, from: &Remote, wanted: &Wanted, progress: &Transfer) -> Result<(), Failure> {
+    let told = |error: std::io::Error| Failure::usage(format!("{} cannot be written: {error}", wanted.to.display()));
+    if let Some(above) = wanted.to.parent() {
+        fs::create_dir_all(above).map_err(told)?;
+    }
+    let part = part_of(&wanted.to, &wanted.etag);
+    let mut file = OpenOptions::new().create(true).append(true).open(&part).map_err(told)?;
+    let mut have = file.metadata().map_err(told)?.len();
+    progress.add(have.min(wanted.size));
+    let mut tries = Tries::new(Patience::ASKING);
+    while have != wanted.size || wanted.size == 0 {
+        match piece(context, from, wanted, have, &mut file, progress).await {
+            Ok(()) if wanted.size == 0 => break,
+            Ok(()) => tries.contact(),
+            Err(failure) if failure.may_pass && tries.wait().await => {}
+            Err(failure) => return Err(failure),
+        }
+        have = file.metadata().map_err(told)?.len();
+    }
+    file.sync_all().map_err(told)?;
+    fs::rename(&part, &wanted.to).map_err(told)
+}
+
+/// `model.bin` becomes `model.bin.1a2b3c4d.part`: another content is another part.
+fn part_of(to: &Path, etag: &str) -> PathBuf {
+    let mut name = to.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", &hex(&Sha256::digest(etag))[..8]));
+    to.with_file_name(name)
+}
+
+/// Asks for what is missing and writes what comes.
+async fn piece(context: &Context, from: &Remote, wanted: &Wanted, have: u64, file: &mut File, progress: &Transfer) -> Result<(), Failure> {
+    let path = from.content_path(&wanted.path);
+    let mut call = Call::get(&path);
+    if !wanted.etag.is_empty() {
+        call = call.header("if-match", format!("\"{}\"", wanted.etag));
+    }
+    if have > 0 {
+        call = call.header("range", format!("bytes={have}-"));
+    }
+    let answer = in_time(context.find()?.client.open(call)).await?;
+    let fits = have == 0 || answer.status() == StatusCode::PARTIAL_CONTENT;
+    if !fits {
+        return Err(Failure::usage(format!("{} cannot be taken up in the middle", from.shown(&wanted.path))));
+    }
+    write(answer, file, progress).await
+}
+
+async fn write(mut answer: Response<Incoming>, file: &mut File, progress: &Transfer) -> Result<(), Failure> {
+    while let Some(frame) = answer.body_mut().frame().await {
+        let frame = frame.map_err(|error| Failure::from(ClientError::Away("the server".into(), error.to_string())))?;
+        if let Ok(bytes) = frame.into_data() {
+            file.write_all(&bytes).map_err(|error| Failure::usage(format!("the file cannot be written: {error}")))?;
+            progress.add(bytes.len() as u64);
+        }
+    }
+    Ok(())
+}
+
+/// All that a job, or one task of it, has put out, as one tar file.
+pub async fn archive(context: &Context, (job, task): (&str, Option<&str>), to: &Path, progress: &Transfer) -> Result<(), Failure> {
+    let told = |error: std::io::Error| Failure::usage(format!("{} cannot be written: {error}", to.display()));
+    let path = job_path(job, "/output/archive") + &query(&[("task", task.map(str::to_owned))]);
+    let answer = in_time(context.find()?.client.open(Call::get(&path))).await?;
+    let part = part_of(to, "archive");
+    let mut file = File::create(&part).map_err(told)?;
+    write(answer, &mut file, progress).await?;
+    file.sync_all().map_err(told)?;
+    fs::rename(&part, to).map_err(told)?;
+    progress.done("archive written");
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! Fetching: what a source lists becomes a tree of the cache, made by whoever comes first.
+
+use std::{cell::RefCell, io, time::Duration};
+
+use futures_util::{StreamExt, stream};
+use model::{resources::Bytes, task::Whose};
+use tokio::runtime::Runtime;
+
+use super::{
+    super::Failed,
+    download::{Line, Missing},
+    manifest::{Manifest, Wanted},
+    patience::Patience,
+    progress::Progress,
+    room::{self, Need},
+    shelf::{self, Building, Facts, Held, Shelf},
+    source::Source,
+};
+use crate::{
+    code::{
+        NotMade, Waiting,
+        once::{self, Making, Once},
+    },
+    config::Staging,
+    rundir::private_dir,
+    volumes::{Trouble, VolumeError},
+};
+
+const FILES_AT_ONCE: usize = 16;
+/// So much may come before it is made to last: a killed porter loses none of it either way.
+const UNKEPT_BYTES_MAX: u64 = 4 << 30;
+/// How often a source is listed anew because it changed meanwhile.
+const LISTINGS_MAX: usize = 5;
+
+pub struct Fetcher<'a> {
+    pub shelf: &'a Shelf,
+    pub rules: &'a Staging,
+    pub waiting: Waiting<'a>,
+    pub runtime: &'a Runtime,
+}
+
+/// How much may be fetched, and what rule says so.
+#[derive(Clone, Copy)]
+pub struct Most {
+    pub bytes: u64,
+    pub rule: &'static str,
+}
+
+/// Why a tree was not made.
+enum NoTree {
+    /// It is worth listing anew.
+    Changed(VolumeError),
+    Failed(Failed),
+}
+
+impl Fetcher<'_> {
+    /// Everything that the source has, held against removal.
+    pub fn fetch(&self, source: &Source, most: Option<Most>) -> Result<(Held, Manifest), Failed> {
+        let mut last = None;
+        for _ in 0..LISTINGS_MAX {
+            let patience = Patience::new(Duration::from_millis(self.rules.patience_ms));
+            let listed = self.runtime.block_on(patience.with(async || Manifest::of(source).await));
+            let manifest = listed.map_err(failed)?;
+            within(&manifest, source, most)?;
+            match self.tree(source, &manifest, &patience) {
+                Ok(held) => return Ok((held, manifest)),
+                Err(NoTree::Changed(error)) => last = Some(error),
+                Err(NoTree::Failed(failed)) => return Err(failed),
+            }
+        }
+        let why = last.map_or_else(String::new, |error| error.to_string());
+        Err(Failed { why: format!("{} changes faster than it can be fetched: {why}", source.label()), whose: Whose::User })
+    }
+
+    fn tree(&self, source: &Source, manifest: &Manifest, patience: &Patience) -> Result<Held, NoTree> {
+        let trouble = |error: io::Error| NoTree::Failed(disk_trouble(source, &error));
+        let (name, changed) = (manifest.name(), RefCell::new(None));
+        let place = self.shelf.tree(&name);
+        let crash_point = "input.made-before-marked";
+        let is_usable = |place: &std::path::Path| shelf::files_of(place).is_dir();
+        let once = Once { place: &place, noun: "input", is_usable, crash_point, waiting: &self.waiting };
+        loop {
+            if let Some(held) = shelf::hold(&once).map_err(trouble)? {
+                return Ok(held);
+            }
+            let made = once.make(|making| {
+                self.build(source, manifest, making, patience).map_err(|why| match why {
+                    Missing::Store(error) if matches!(error.trouble, Trouble::Changed { .. }) => {
+                        let why = error.to_string();
+                        *changed.borrow_mut() = Some(error);
+                        NotMade::Failed { why, whose: Whose::Platform }
+                    }
+                    Missing::Store(error) => not_made(failed(error)),
+                    Missing::Disk(error) => not_made(disk_trouble(source, &error)),
+                    Missing::NoRoom(failed) => not_made(failed),
+                })
+            });
+            if let Some(error) = changed.borrow_mut().take() {
+                return Err(NoTree::Changed(error));
+            }
+            made.map_err(|why| NoTree::Failed(why.into()))?;
+        }
+    }
+
+    /// Answers what is written into the mark.
+    fn build(&self, source: &Source, manifest: &Manifest, making: &Making<'_>, patience: &Patience) -> Result<String, Missing> {
+        let parts = self.shelf.parts_of(&manifest.name());
+        let building = Building { shelf: self.shelf, manifest, place: making.place, parts };
+        let missing = building.lay_out()?;
+        if !missing.is_empty() {
+            let bytes = missing.iter().map(|it| it.entry.size - building.there_of(it)).sum();
+            let what = format!("{} has {}", source.label(), manifest.size());
+            let need = Need { what: &what, bytes, files: manifest.files.len() as u64 };
+            room::make(self.shelf, self.rules.cache_bytes_max, &need).map_err(Missing::NoRoom)?;
+            private_dir(&building.parts)?;
+            let total = (missing.iter().map(|it| it.entry.size).sum(), missing.len());
+            let progress = Progress::new(source.label(), total);
+            let line = Line { source, patience, progress: &progress };
+            let fetched = self.runtime.block_on(async {
+                tokio::select! {
+                    done = fetch_all(&line, &building, &missing) => done,
+                    never = progress.keep_telling() => match never {},
+                }
+            });
+            if matches!(fetched, Err(Missing::Disk(_))) {
+                // The disk is not ours alone.
+                once::remove(&building.parts)?;
+            }
+            fetched?;
+        }
+        once::remove(&building.parts)?;
+        Ok(serde_json::to_string(&Facts { bytes: manifest.bytes, own_bytes: 0 }).expect("facts are JSON"))
+    }
+}
+
+/// Many at once; what is whole is kept, whatever becomes of the rest.
+async fn fetch_all(line: &Line<'_>, building: &Building<'_>, missing: &[&Wanted]) -> Result<(), Missing> {
+    let mut running = stream::iter(missing).map(|wanted| fetch_one(line, building, wanted)).buffer_unordered(FILES_AT_ONCE);
+    let (mut whole, mut unkept_bytes): (Vec<&Wanted>, u64) = (Vec::new(), 0);
+    while let Some(done) = running.next().await {
+        let ended = done.map(|wanted| {
+            whole.push(wanted);
+            unkept_bytes += wanted.entry.size;
+        });
+        if ended.is_err() || unkept_bytes > UNKEPT_BYTES_MAX {
+            building.take_up(&std::mem::take(&mut whole))?;
+            unkept_bytes = 0;
+        }
+        ended?;
+    }
+    Ok(building.take_up(&whole)?)
+}
+
+async fn fetch_one<'a>(line: &Line<'_>, building: &Building<'_>, wanted: &'a Wanted) -> Result<&'a Wanted, Missing> {
+    line.fetch(wanted, &building.part(wanted)).await?;
+    Ok(wanted)
+}
+
+fn within(manifest: &Manifest, source: &Source, most: Option<Most>) -> Result<(), Failed> {
+    match most.filter(|most| manifest.bytes > most.bytes) {
+        Some(most) => Err(too_much(source.label(), &manifest.size(), most)),
+        None => Ok(()),
+    }
+}
+
+pub fn too_much(label: &str, size: &str, most: Most) -> Failed {
+    Failed { why: format!("{label} has {size}; {} is {}", most.rule, Bytes(most.bytes)), whose: Whose::User }
+}
+
+fn not_made(Failed { why, whose }: Failed) -> NotMade {
+    NotMade::Failed { why, whose }
+}
+
+/// What the store says, and whose matter it is.
+pub fn failed(error: VolumeError) -> Failed {
+    let whose = match error.trouble {
+        Trouble::Away { .. } | Trouble::Changed { .. } | Trouble::Full { .. } => Whose::Platform,
+        Trouble::Denied { .. } | Trouble::Missing { .. } | Trouble::Never { .. } => Whose::User,
+    };
+    Failed { why: error.to_string(), whose }
+}
+
+pub fn disk_trouble(source: &Source, error: &io::Error) -> Failed {
+    let why = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            format!("the disk of the cache became full while {} was fetched; what had come of it was removed", source.label())
+        }
+        _ => format!("{} could not be put into the cache: {error}", source.label()),
+    };
+    Failed { why, whose: Whose::Platform }
+}

@@ -1,0 +1,243 @@
+//! One look through `/output`: what has changed and is finished goes out, a few files at a time and in bounded memory.
+
+use std::{
+    fs::{File, Metadata},
+    io,
+    os::unix::fs::MetadataExt,
+    sync::Arc,
+    time::Instant,
+};
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::{Semaphore, mpsc};
+
+use super::{
+    Stuck,
+    ledger::{Ledger, Sent, stamp},
+    names::key_of,
+    places::{Place, Route, route},
+    settled,
+    tree::{Found, Tree, What, leads_inside},
+};
+use crate::volumes::{Entry, Trouble, VolumeError};
+
+const FILES_AT_ONCE: usize = 16;
+const PERMIT_BYTES: u64 = 64 << 10;
+const IN_MEMORY_BYTES_MAX: u64 = 48 << 20;
+/// What one large file has in memory, whatever its size.
+const LARGE_FILE_BYTES: u64 = 32 << 20;
+const SMALL_FILE_BYTES_MAX: u64 = 8 << 20;
+/// A file with holes is sent as it reads, which can be endless.
+const SPARSE_BYTES_MAX: u64 = 64 << 30;
+const SKIPPED_SHOWN_MAX: usize = 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// What is finished, while the task goes on.
+    Finished,
+    /// Everything: nobody writes any more.
+    All,
+}
+
+/// What a pass has seen.
+#[derive(Default)]
+pub struct Tally {
+    pub files: u64,
+    pub bytes: u64,
+    pub sent: u64,
+    /// Files that are to be looked at again.
+    pub later: u64,
+    pub skipped: Skipped,
+    pub took: std::time::Duration,
+}
+
+#[derive(Default)]
+pub struct Skipped {
+    shown: Vec<String>,
+    more: usize,
+}
+
+impl Skipped {
+    fn add(&mut self, path: &[u8], why: &str) {
+        if self.shown.len() < SKIPPED_SHOWN_MAX {
+            self.shown.push(format!("{}: {why}", key_of(path)));
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub fn lines(&self) -> Vec<String> {
+        let more = (self.more > 0).then(|| format!("{} more", self.more));
+        self.shown.iter().cloned().chain(more).collect()
+    }
+}
+
+pub struct Pass<'a> {
+    pub tree: &'a Arc<Tree>,
+    pub places: &'a [Place],
+    pub ledger: &'a mut Ledger,
+    pub which: Which,
+    /// Told of each file that went out.
+    pub progress: &'a mut dyn FnMut(&Tally),
+    pub tally: Tally,
+}
+
+/// How sending one file went.
+struct Went {
+    path: Vec<u8>,
+    key: String,
+    stamp: String,
+    result: Result<Entry, Not>,
+}
+
+enum Not {
+    Later,
+    Gone,
+    Unreadable(io::Error),
+    Refused(VolumeError),
+}
+
+impl Pass<'_> {
+    pub async fn run(mut self) -> Result<Tally, (Stuck, Tally)> {
+        let began = Instant::now();
+        match self.go_through().await {
+            Ok(()) => {
+                self.tally.took = began.elapsed();
+                Ok(self.tally)
+            }
+            Err(stuck) => Err((stuck, self.tally)),
+        }
+    }
+
+    async fn go_through(&mut self) -> Result<(), Stuck> {
+        let mut found = walked(self.tree.clone());
+        let room = Arc::new(Semaphore::new(usize::try_from(IN_MEMORY_BYTES_MAX / PERMIT_BYTES).unwrap_or(1)));
+        let (mut going, mut all_found) = (FuturesUnordered::new(), false);
+        while !all_found || !going.is_empty() {
+            tokio::select! {
+                Some(went) = going.next(), if !going.is_empty() => self.take(went)?,
+                next = found.recv(), if !all_found && going.len() < FILES_AT_ONCE => match next {
+                    None => all_found = true,
+                    Some(next) => if let Some((place, key, seen)) = self.choose(&next)? {
+                        going.push(send(self.tree.clone(), place, self.which, room.clone(), (next.path, key, seen)));
+                    },
+                },
+            }
+        }
+        self.ledger.make_durable().map_err(Stuck::of_disk)
+    }
+
+    /// Answers where a file is to be sent now, if it is.
+    fn choose<'b>(&mut self, found: &Found) -> Result<Option<(&'b Place, String, Metadata)>, Stuck>
+    where
+        Self: 'b,
+    {
+        let metadata = match &found.what {
+            What::File(metadata) => metadata,
+            What::Link(target) => {
+                if !leads_inside(&found.path, target) && !matches!(route(self.places, &found.path), Route::Nowhere) {
+                    self.tally.skipped.add(&found.path, "is a link that leads out of /output");
+                }
+                return Ok(None);
+            }
+            What::Special(what) => return Ok(self.skip(found, &format!("is {what}"))),
+            What::Closed(error) => return Ok(self.skip(found, &format!("cannot be read: {error}"))),
+        };
+        let (place, key) = match route(self.places, &found.path) {
+            Route::To(place, key) => (place, key),
+            Route::Nowhere => return Ok(None),
+            Route::Refused(why) => return Ok(self.skip(found, &why)),
+        };
+        if metadata.len() > SPARSE_BYTES_MAX && metadata.blocks() * 512 < metadata.len() / 2 {
+            return Ok(self.skip(found, &format!("is a file of {} bytes with holes, which would all be sent", metadata.len())));
+        }
+        self.tally.files += 1;
+        self.tally.bytes += metadata.len();
+        if self.ledger.has(&key_of(&found.path), &stamp(metadata)) {
+            self.tally.sent += 1;
+            return Ok(None);
+        }
+        if self.which == Which::Finished && !settled::is_quiet(metadata) {
+            self.tally.later += 1;
+            return Ok(None);
+        }
+        if place.leaves_parts(metadata.len()) {
+            self.ledger.begin(&key_of(&found.path)).map_err(Stuck::of_disk)?;
+        }
+        Ok(Some((place, key, metadata.clone())))
+    }
+
+    fn skip<T>(&mut self, found: &Found, why: &str) -> Option<T> {
+        self.tally.skipped.add(&found.path, why);
+        None
+    }
+
+    fn take(&mut self, went: Went) -> Result<(), Stuck> {
+        match went.result {
+            Ok(entry) => {
+                let sent = Sent { key: key_of(&went.path), size: entry.size, etag: entry.etag, stamp: went.stamp };
+                self.ledger.add(sent).map_err(Stuck::of_disk)?;
+                self.tally.sent += 1;
+                (self.progress)(&self.tally);
+            }
+            Err(Not::Later) => self.tally.later += 1,
+            Err(Not::Gone) => {
+                self.tally.files -= 1;
+                if self.which == Which::All {
+                    self.tally.skipped.add(&went.path, "vanished before it was copied");
+                }
+            }
+            Err(Not::Unreadable(error)) => self.tally.skipped.add(&went.path, &format!("cannot be read: {error}")),
+            Err(Not::Refused(error)) => match &error.trouble {
+                Trouble::Changed { .. } => self.tally.later += 1,
+                // It may be this file alone that the store does not take; whether anything goes there is seen at the end.
+                Trouble::Never { why } => {
+                    self.tally.skipped.add(&went.path, &format!("{} does not take it as {}: {why}", error.at, went.key))
+                }
+                Trouble::Away { .. } | Trouble::Denied { .. } | Trouble::Missing { .. } | Trouble::Full { .. } => {
+                    return Err(Stuck::at_store(&error));
+                }
+            },
+        }
+        Ok(())
+    }
+}
+
+/// The tree as it is found by a thread that may wait for a disk.
+fn walked(tree: Arc<Tree>) -> mpsc::Receiver<Found> {
+    const WAITING_MAX: usize = 256;
+    let (sender, receiver) = mpsc::channel(WAITING_MAX);
+    tokio::task::spawn_blocking(move || tree.walk(&mut |found| sender.blocking_send(found).is_ok()));
+    receiver
+}
+
+async fn send(tree: Arc<Tree>, place: &Place, which: Which, room: Arc<Semaphore>, (path, key, seen): (Vec<u8>, String, Metadata)) -> Went {
+    let bytes = if seen.len() <= SMALL_FILE_BYTES_MAX { seen.len().max(1) } else { LARGE_FILE_BYTES };
+    let permits = u32::try_from(bytes.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
+    let _room = room.acquire_many(permits).await.expect("nobody closes it");
+    let name = path.clone();
+    let opened = tokio::task::spawn_blocking(move || open(&tree, &name, which)).await;
+    let (stamp, result) = match opened.unwrap_or_else(|error| Err(Not::Unreadable(io::Error::other(error)))) {
+        Err(not) => (String::new(), Err(not)),
+        Ok((file, seen)) => (stamp(&seen), place.store.put_unchanged(&key, &file, &seen).await.map_err(Not::Refused)),
+    };
+    Went { path, key, stamp, result }
+}
+
+/// Opens a file that is finished, and looks at it once more: what is sent is what it is like now.
+fn open(tree: &Tree, path: &[u8], which: Which) -> Result<(File, Metadata), Not> {
+    let not = |error: io::Error| if error.kind() == io::ErrorKind::NotFound { Not::Gone } else { Not::Unreadable(error) };
+    let file = tree.file(path).map_err(not)?;
+    if which == Which::Finished {
+        let metadata = file.metadata().map_err(not)?;
+        if !settled::nobody_writes(&file, &metadata, path) {
+            return Err(Not::Later);
+        }
+        settled::clean_pages(&file).map_err(not)?;
+    }
+    let metadata = file.metadata().map_err(not)?;
+    if which == Which::Finished && !settled::is_quiet(&metadata) {
+        return Err(Not::Later);
+    }
+    Ok((file, metadata))
+}

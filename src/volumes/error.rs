@@ -1,0 +1,160 @@
+//! What can go wrong with bytes elsewhere, sorted by what helps: wait, change the keys, change the request.
+
+use std::{fmt, io, time::Duration};
+
+/// Something that went wrong at a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VolumeError {
+    /// The volume and path, as a person writes them.
+    pub at: String,
+    pub trouble: Trouble,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// No answer, or one that says "not now". Nothing is known to be wrong with what was asked.
+    Away {
+        why: String,
+        retry_after: Option<Duration>,
+    },
+    /// The store knows who asks and says no, or does not know who asks.
+    Denied {
+        said: String,
+    },
+    Missing {
+        what: &'static str,
+    },
+    Full {
+        said: String,
+    },
+    /// It is no longer what it was when we began.
+    Changed {
+        how: String,
+    },
+    /// Asking again gives the same answer.
+    Never {
+        why: String,
+    },
+}
+
+impl Trouble {
+    pub fn away(why: impl Into<String>) -> Self {
+        Trouble::Away { why: why.into(), retry_after: None }
+    }
+
+    pub fn never(why: impl Into<String>) -> Self {
+        Trouble::Never { why: why.into() }
+    }
+
+    pub fn changed(how: impl Into<String>) -> Self {
+        Trouble::Changed { how: how.into() }
+    }
+
+    pub fn at(self, at: impl Into<String>) -> VolumeError {
+        VolumeError { at: at.into(), trouble: self }
+    }
+
+    /// Whether the same call may succeed in a moment, with nobody doing anything about it.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Trouble::Away { .. } | Trouble::Changed { .. } => true,
+            Trouble::Denied { .. } | Trouble::Missing { .. } | Trouble::Full { .. } | Trouble::Never { .. } => false,
+        }
+    }
+}
+
+impl VolumeError {
+    /// Whether it is worth trying again as it is.
+    pub fn is_passing(&self) -> bool {
+        self.trouble.is_passing()
+    }
+
+    pub fn is_missing(&self) -> bool {
+        matches!(self.trouble, Trouble::Missing { .. })
+    }
+
+    /// How long the store asked us to wait.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self.trouble {
+            Trouble::Away { retry_after, .. } => retry_after,
+            Trouble::Denied { .. } | Trouble::Missing { .. } | Trouble::Full { .. } | Trouble::Changed { .. } | Trouble::Never { .. } => {
+                None
+            }
+        }
+    }
+}
+
+impl fmt::Display for VolumeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = &self.at;
+        match &self.trouble {
+            Trouble::Away { why, retry_after: None } => write!(f, "{at} cannot be reached now: {why}"),
+            Trouble::Away { why, retry_after: Some(wait) } => {
+                write!(f, "{at} cannot be reached now: {why}; it asks to wait {} s", wait.as_secs())
+            }
+            Trouble::Denied { said } => write!(f, "{at} does not let us in: {said}"),
+            Trouble::Missing { what } => write!(f, "{at} is not there: no such {what}"),
+            Trouble::Full { said } => write!(f, "{at} is full: {said}"),
+            Trouble::Changed { how } => write!(f, "{at} changed meanwhile: {how}"),
+            Trouble::Never { why } => write!(f, "{at}: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for VolumeError {}
+
+/// What the machine says of its own files.
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::NotFound => Trouble::Missing { what: "file or directory" },
+            io::ErrorKind::PermissionDenied => Trouble::Denied { said: error.to_string() },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Trouble::Full { said: error.to_string() },
+            // What a disk or a mounted file system says in passing; the callers bound how long they believe it.
+            io::ErrorKind::Interrupted | io::ErrorKind::TimedOut | io::ErrorKind::StaleNetworkFileHandle => {
+                Trouble::away(error.to_string())
+            }
+            _ => Trouble::never(error.to_string()),
+        }
+    }
+}
+
+impl From<nix::Error> for Trouble {
+    fn from(error: nix::Error) -> Self {
+        match error {
+            // How the kernel says "this would lead out of the directory" and "there is a link on the way".
+            nix::Error::EXDEV => Trouble::never("leads out of the volume"),
+            nix::Error::ELOOP => Trouble::never("has a link on its way, and those are not followed here"),
+            other => io::Error::from(other).into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_trouble_reads_as_a_sentence_with_its_place() {
+        let wait = Trouble::Away { why: "429 Too Many Requests".into(), retry_after: Some(Duration::from_secs(7)) };
+        let all = [
+            Trouble::away("connection refused"),
+            wait,
+            Trouble::Denied { said: "SignatureDoesNotMatch".into() },
+            Trouble::Missing { what: "bucket" },
+            Trouble::Full { said: "no space left".into() },
+            Trouble::changed("its ETag was \"a\" and is \"b\""),
+            Trouble::never("has the part `..`, which leads elsewhere"),
+        ];
+        let said: Vec<String> = all.map(|trouble| trouble.at("data:mnist/x").to_string()).into();
+        insta::assert_snapshot!(said.join("\n"), @r#"
+        data:mnist/x cannot be reached now: connection refused
+        data:mnist/x cannot be reached now: 429 Too Many Requests; it asks to wait 7 s
+        data:mnist/x does not let us in: SignatureDoesNotMatch
+        data:mnist/x is not there: no such bucket
+        data:mnist/x is full: no space left
+        data:mnist/x changed meanwhile: its ETag was "a" and is "b"
+        data:mnist/x: has the part `..`, which leads elsewhere
+        "#);
+    }
+}

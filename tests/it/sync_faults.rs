@@ -1,0 +1,325 @@
+//! Stores that are away, slow, full of excuses or cut off, and everyone who can die while output is saved: nothing is lost,
+//! nothing is half, and the job's state is true.
+
+use std::{collections::BTreeMap, fs, sync::Mutex, time::Duration};
+
+use serde_json::{Value, json};
+
+use super::{
+    faulty::{Fault, Faulty},
+    house::{House, holds_for, until, until_some},
+    place::{is_root, mount_small_disk, with_own_mounts},
+    stores::{Origin, S3Server, block_on, volume_at},
+    sync::{add_volume, bucket, journal, read_object, sha256},
+};
+
+const TWO_CPUS: [&str; 6] = ["--nodes", "1", "--node-cpus", "2", "--node-memory", "4GiB"];
+/// Three parts and a small file; it prints what the large one must be.
+const WRITES: &str = "echo small > /output/small; head -c 20000000 /dev/urandom > /output/large; sha256sum < /output/large";
+
+fn job(line: &str) -> String {
+    json!({ "name": "digits", "output": "results:d", "roles": { "main": { "command": line } } }).to_string()
+}
+
+fn reason(house: &House, id: &str) -> String {
+    house.show(id)["reason"].as_str().unwrap().to_owned()
+}
+
+/// Every byte is there, the list of them too, and nothing half.
+fn is_saved(house: &House, server: &S3Server, id: &str) {
+    let shown = house.wait_until_over(id);
+    assert_eq!(shown["state"], "succeeded", "{shown:#}\n{}", journal(house, id));
+    assert_eq!(read_object(server, "d/small"), b"small\n");
+    assert_eq!(format!("{}  -\n", sha256(&read_object(server, "d/large"))), house.log(id, "main-0"));
+    let manifest: Value = serde_json::from_slice(&read_object(server, "d/.trainmaster/manifest-main-0.json")).unwrap();
+    assert_eq!(manifest["files"].as_array().unwrap().len(), 2, "{manifest:#}");
+    assert_eq!(server.half_uploads(), 0, "uploads were left half");
+}
+
+#[test]
+fn a_store_that_is_down_at_the_end_holds_the_job_up_until_it_is_back() {
+    let (house, mut server) = (House::new(), S3Server::start(Origin::Versity));
+    bucket(&house, &server.volume());
+    server.kill();
+    let id = house.submit(&job(WRITES));
+    house.wait_for(&id, "finishing");
+    until("it says why", || reason(&house, &id).contains("cannot be reached now"));
+    assert!(
+        reason(&house, &id).contains("/output of main-0 is still being copied: 0 of 2 files are in results:d; "),
+        "{}",
+        reason(&house, &id)
+    );
+    holds_for(Duration::from_secs(1), "the job is not over", || house.state(&id) == "finishing");
+    server.resume();
+    is_saved(&house, &server, &id);
+}
+
+#[test]
+fn bad_days_of_a_line_lose_nothing() {
+    let (house, server) = (House::new(), S3Server::start(Origin::Versity));
+    let faulty = Faulty::before(&server.endpoint);
+    bucket(&house, &volume_at(&faulty.endpoint));
+    let is_part = |line: &str| line.starts_with("PUT ") && line.contains("partNumber=");
+    let faults = [
+        Fault::Status(500),
+        Fault::Status(503),
+        Fault::TooMany { retry_after_s: 1 },
+        Fault::CutUpload { after_bytes: 1_000_000 },
+        Fault::LoseAnswer,
+        Fault::Slow(Duration::from_millis(300)),
+        Fault::Late(Duration::from_secs(1)),
+    ];
+    for fault in faults {
+        let wrong = fault.clone();
+        // Every part is wronged, and each as often as one call tries and once more.
+        let parts = std::sync::atomic::AtomicUsize::new(0);
+        faulty.plan(move |line, _| {
+            let count = if is_part(line) { parts.fetch_add(1, std::sync::atomic::Ordering::SeqCst) } else { usize::MAX };
+            if count < 15 { wrong.clone() } else { Fault::None }
+        });
+        let id = house.submit(&job(WRITES));
+        is_saved(&house, &server, &id);
+        assert!(faulty.faults() >= 3, "{fault:?} was tried {} times", faulty.faults());
+        until("what was late has come", || faulty.is_idle());
+        assert_eq!(server.half_uploads(), 0, "{fault:?} left something half");
+    }
+}
+
+/// What is asked of a store about an upload in parts.
+fn ask_of(line: &str) -> &'static str {
+    match (line.split(' ').next().unwrap(), line.contains("uploadId="), line.contains("uploads")) {
+        ("POST", false, true) => "begin",
+        ("PUT", true, _) => "part",
+        ("POST", true, _) => "complete",
+        ("DELETE", true, _) => "abort",
+        _ => "other",
+    }
+}
+
+/// What is wrong with the first so many requests of a kind.
+type Wrongs = &'static [(&'static str, usize, Fault)];
+
+fn plan(faulty: &Faulty, wrongs: Wrongs) {
+    let counts = Mutex::new(BTreeMap::new());
+    faulty.plan(move |line, _| {
+        let ask = ask_of(line);
+        let count = *counts.lock().unwrap().entry(ask).and_modify(|count| *count += 1).or_insert(1);
+        let wrong = wrongs.iter().find(|(of, most, _)| *of == ask && count <= *most);
+        wrong.map_or(Fault::None, |(_, _, fault)| fault.clone())
+    });
+}
+
+#[test]
+fn an_upload_whose_beginning_or_end_got_lost_leaves_nothing_half() {
+    let (house, server) = (House::new(), S3Server::start(Origin::Versity));
+    let faulty = Faulty::before(&server.endpoint);
+    bucket(&house, &volume_at(&faulty.endpoint));
+    let plans: [Wrongs; 6] = [
+        &[("begin", 1, Fault::LoseAnswer)],
+        &[("begin", 5, Fault::LoseAnswer)],
+        &[("complete", 1, Fault::LoseAnswer)],
+        &[("complete", 5, Fault::LoseAnswer)],
+        &[("part", 12, Fault::Status(500)), ("abort", 6, Fault::Refuse)],
+        &[("part", 12, Fault::LoseAnswer), ("abort", 1, Fault::LoseAnswer)],
+    ];
+    for wrongs in plans {
+        plan(&faulty, wrongs);
+        let id = house.submit(&job(WRITES));
+        is_saved(&house, &server, &id);
+        assert!(faulty.faults() >= wrongs[0].1, "{wrongs:?}: {}", faulty.faults());
+    }
+}
+
+#[test]
+fn a_log_of_many_parts_leaves_nothing_half_either() {
+    let (house, server) = (House::new(), S3Server::start(Origin::Versity));
+    let faulty = Faulty::before(&server.endpoint);
+    bucket(&house, &volume_at(&faulty.endpoint));
+    let file = json!({ "name": "talks", "logs": "results:logs", "roles": { "main": { "command": "yes | head -c 10000000" } } });
+    let plans: [Wrongs; 2] = [&[("begin", 5, Fault::LoseAnswer)], &[("part", 8, Fault::Status(500)), ("abort", 6, Fault::Refuse)]];
+    for wrongs in plans {
+        plan(&faulty, wrongs);
+        let id = house.submit(&file.to_string());
+        assert_eq!(house.wait_until_over(&id)["state"], "succeeded", "{}", journal(&house, &id));
+        assert_eq!(read_object(&server, "logs/main-0.1.log").len(), 10_000_000);
+        assert_eq!(server.half_uploads(), 0, "{wrongs:?}: uploads were left half");
+        assert!(faulty.faults() >= wrongs[0].1, "{wrongs:?}: {}", faulty.faults());
+    }
+}
+
+#[test]
+fn who_is_not_let_in_says_so_and_goes_on_when_that_is_mended() {
+    let (house, server) = (House::new(), S3Server::start(Origin::Versity));
+    let faulty = Faulty::before(&server.endpoint);
+    bucket(&house, &volume_at(&faulty.endpoint));
+    for (fault, words) in [(Fault::Status(403), "does not let us in"), (Fault::Skewed { minutes: 42 }, "42 min")] {
+        faulty.always(fault);
+        let id = house.submit(&job(WRITES));
+        house.wait_for(&id, "finishing");
+        let said = until_some("it says why", || Some(reason(&house, &id)).filter(|it| it.contains("tries again in")));
+        assert!(said.contains(words), "{said}");
+        faulty.heal();
+        assert!(house.cli(&["sync", "digits"]).status.success());
+        is_saved(&house, &server, &id);
+    }
+}
+
+#[test]
+fn a_task_that_fills_its_disk_with_output_keeps_all_that_it_wrote() {
+    if !is_root("mount a small disk") {
+        return;
+    }
+    let (place, server) = (tempfile::tempdir().unwrap(), S3Server::start(Origin::Versity));
+    with_own_mounts(|| {
+        mount_small_disk(&place.path().join("runs"), "size=24m");
+        let mut house = House::unopened_at(place.path());
+        house.start();
+        bucket(&house, &server.volume());
+        let ballast = house.data().join("runs/ballast");
+        fs::write(&ballast, vec![0; 2 << 20]).unwrap();
+        let id = house.submit(&job("echo model > /output/model; head -c 100000000 /dev/urandom > /output/huge || exit 3"));
+        house.wait_for(&id, "finishing");
+        until("it says what it lacks", || reason(&house, &id).contains("No space left on device"));
+        fs::remove_file(ballast).unwrap();
+        let shown = house.wait_until_over(&id);
+        assert_eq!((&shown["state"], &shown["runs"][0]["exit_code"]), (&"failed".into(), &3.into()), "{shown:#}");
+        assert_eq!(read_object(&server, "d/model"), b"model\n");
+        let huge = fs::read(house.output_dir(&id, "main-0").join("huge")).unwrap();
+        assert!(huge.len() > 10 << 20, "{} bytes fitted", huge.len());
+        assert_eq!(sha256(&read_object(&server, "d/huge")), sha256(&huge));
+    });
+}
+
+fn kill_supervisors(house: &House) {
+    for pid in house.supervisors() {
+        // SAFETY: a plain system call on a process of this test.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+    }
+}
+
+#[test]
+fn whoever_is_killed_while_output_is_saved_it_is_saved() {
+    let (mut house, server) = (House::new(), S3Server::start(Origin::Versity));
+    let faulty = Faulty::before(&server.endpoint);
+    bucket(&house, &volume_at(&faulty.endpoint));
+    for (server_dies, supervisor_dies) in [(true, false), (false, true), (true, true)] {
+        faulty.plan(|line, _| if line.contains("partNumber=") { Fault::Refuse } else { Fault::None });
+        let id = house.submit(&job(WRITES));
+        house.wait_for(&id, "finishing");
+        until("it is being copied", || faulty.faults() > 0);
+        if server_dies {
+            house.kill();
+        }
+        if supervisor_dies {
+            kill_supervisors(&house);
+        }
+        faulty.heal();
+        if server_dies {
+            house.start();
+        }
+        is_saved(&house, &server, &id);
+    }
+}
+
+#[test]
+fn whoever_dies_at_a_named_point_of_the_saving_it_is_saved_once_and_whole() {
+    let server = S3Server::start(Origin::Versity);
+    for point in
+        ["sync.during-multipart", "sync.object-uploaded-before-manifest", "sync.manifest-before-commit", "sync.recorded-before-told"]
+    {
+        let mut house = House::unopened(&TWO_CPUS);
+        house.crash_at(point);
+        house.start();
+        bucket(&house, &server.volume());
+        let id = house.submit(&job(WRITES));
+        is_saved(&house, &server, &id);
+        assert!(house.crashed(), "nobody came to {point}");
+    }
+}
+
+#[test]
+fn a_nasty_tree_is_saved_as_far_as_it_can_be_and_nothing_from_outside_with_it() {
+    let (house, server) = (House::new(), S3Server::start(Origin::Versity));
+    bucket(&house, &server.volume());
+    let canary = format!("canary-{}", std::process::id());
+    fs::write(house.place().join("canary"), &canary).unwrap();
+    fs::create_dir_all(house.place().join("code")).unwrap();
+    fs::write(
+        house.place().join("code/nasty.py"),
+        r#"
+import os, socket, sys
+os.chdir("/output")
+os.symlink("/etc/passwd", "out"); os.symlink("real", "inside"); os.symlink("loop", "loop"); os.symlink("..", "up")
+os.symlink(sys.argv[1], "canary"); os.mkfifo("pipe")
+socket.socket(socket.AF_UNIX).bind("socket")
+open("real", "w").write("real"); os.link("real", "hard")
+with open("sparse", "wb") as f: f.truncate(1 << 40)
+with open("holes", "wb") as f: f.truncate(1 << 20)
+open(b"bad\xff\xfename", "w").write("bytes"); open("new\nline", "w").write("line"); open("100%41", "w").write("percent")
+open("n" * 255, "w").write("long")
+deep = "."
+for _ in range(1000):
+    deep = os.path.join(deep, "d")
+    os.mkdir(deep)
+open(deep + "/bottom", "w").write("deep")
+os.makedirs(".trainmaster"); open(".trainmaster/manifest-main-0.json", "w").write("forged")
+"#,
+    )
+    .unwrap();
+    let file = json!({ "name": "digits", "output": "results:d", "code": house.place().join("code"),
+        "roles": { "main": { "command": ["python3", "/code/nasty.py", house.place().join("canary")] } } });
+    let id = house.submit(&file.to_string());
+    let shown = house.wait_until_over(&id);
+    assert_eq!(shown["state"], "succeeded", "{shown:#}\n{}\n{}", journal(&house, &id), house.log(&id, "main-0"));
+    let manifest: Value = serde_json::from_slice(&read_object(&server, "d/.trainmaster/manifest-main-0.json")).unwrap();
+    let mut files: Vec<&str> = manifest["files"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
+    files.sort_unstable();
+    assert_eq!(files, ["100%2541", "bad%FF%FEname", "hard", "holes", "new%0Aline", &"n".repeat(255), "real"]);
+    assert_eq!((read_object(&server, "d/bad%FF%FEname"), read_object(&server, "d/hard")), (b"bytes".to_vec(), b"real".to_vec()));
+    let mut links: Vec<&str> = manifest["links"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
+    links.sort_unstable();
+    assert_eq!(links, ["inside", "loop"]);
+    let skipped = manifest["skipped"].to_string();
+    for word in [
+        "out: is a link",
+        "up: is a link",
+        "canary: is a link",
+        "pipe: is a pipe",
+        "socket: is a socket",
+        "sparse: is a file of 1099511627776",
+        "bottom: its path",
+        ".trainmaster/manifest",
+    ] {
+        assert!(skipped.contains(word), "{word} in {skipped}");
+    }
+    let entries: Vec<_> = block_on(futures_util::TryStreamExt::try_collect(server.store().list(""))).unwrap();
+    for entry in entries {
+        let entry: trainmaster::volumes::Entry = entry;
+        let bytes = read_object(&server, &entry.path);
+        assert!(!bytes.windows(canary.len()).any(|it| it == canary.as_bytes()) && !bytes.starts_with(b"root:"), "{}", entry.path);
+    }
+}
+
+#[test]
+fn a_job_begins_with_what_a_former_version_left_or_with_the_files_of_a_place() {
+    let house = House::new();
+    let results = house.place().join("results");
+    fs::create_dir_all(&results).unwrap();
+    add_volume(&house, json!({ "name": "results", "volume": { "kind": "local", "path": results } }));
+    let first = house.submit(&job("mkdir /output/run; echo one > /output/run/checkpoint"));
+    assert_eq!(house.wait_until_over(&first)["state"], "succeeded");
+    let again = |from: &str, line: &str| {
+        json!({ "name": "digits", "output": "results", "from": from, "roles": { "main": { "command": line } } }).to_string()
+    };
+    let line = "cat /output/run/checkpoint; echo $TRAINMASTER_FROM; echo two >> /output/run/checkpoint";
+    let second = house.submit(&again("digits@1", line));
+    assert_eq!(house.wait_until_over(&second)["state"], "succeeded", "{}", journal(&house, &second));
+    assert_eq!(house.log(&second, "main-0"), "one\ndigits@1\n");
+    assert_eq!(fs::read_to_string(results.join("digits/2/run/checkpoint")).unwrap(), "one\ntwo\n");
+    assert_eq!(fs::read_to_string(results.join("d/run/checkpoint")).unwrap(), "one\n", "the former version stays as it was");
+    let third = house.submit(&again("results:digits/2", line));
+    assert_eq!(house.wait_until_over(&third)["state"], "succeeded", "{}", journal(&house, &third));
+    assert_eq!(house.log(&third, "main-0"), "one\ntwo\nresults:digits/2\n");
+    let refused = house.call(trainmaster::client::Call::post("/api/v1/jobs", again("nobody@7", "true"))).unwrap_err();
+    assert!(refused.to_string().contains("there is no job `nobody@7`"), "{refused}");
+}

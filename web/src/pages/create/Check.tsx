@@ -1,0 +1,101 @@
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { type Origin, submitJob } from '../../api/actions.ts'
+import { label } from '../../api/queries.ts'
+import { paths } from '../../paths.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Rich, Trouble } from '../../ui/Say.tsx'
+import { useToasts } from '../../ui/Toasts.tsx'
+import { useWords } from '../../words/index.tsx'
+import { ConfirmSubmit } from './ConfirmSubmit.tsx'
+import { type Draft, isOurs } from './draft.ts'
+import { PlanView } from './PlanView.tsx'
+import { wrongOf } from './simple.ts'
+import type { Checked } from './usePlan.ts'
+
+interface Props {
+  draft: Draft
+  checked: Checked
+  origin: Origin
+  forget: () => void
+  /** Goes on with the same job as a file of ours. */
+  convert: () => void
+}
+
+/** What the server makes of the file so far, and the way to submit it. */
+export function Check({ draft, checked, origin, forget, convert }: Props) {
+  const words = useWords()
+  const w = words.create
+  const [, go] = useLocation()
+  const { tell, tellError } = useToasts()
+  const [confirming, setConfirming] = useState(false)
+  const isChecking = checked.of !== draft.text
+  const wrongs = isOurs(draft) ? Object.values(wrongOf(draft)).map(it => w[it]) : []
+  const problems = checked.problems
+  const blocked = isChecking ? w.checking : (wrongs[0] ?? problems[0]?.message ?? (checked.plan ? null : w.checking))
+
+  const submit = async (key: string) => {
+    try {
+      const job = await submitJob(draft.text, key, origin)
+      forget()
+      tell(w.submitted(label(job)))
+      go(paths.job(job.id))
+    } catch (error) {
+      tellError(error)
+      setConfirming(false)
+    }
+  }
+
+  return (
+    <aside className="panel check-panel" aria-label={w.plan}>
+      <header>
+        <h2>{w.plan}</h2>
+        <span className="soft small" role="status">
+          {isChecking
+            ? w.checking
+            : problems.length + wrongs.length === 0
+              ? w.noProblems
+              : w.problems(problems.length + wrongs.length)}
+        </span>
+      </header>
+      <div className="body stack">
+        {checked.error != null && <Trouble error={checked.error} />}
+        {(problems.length > 0 || wrongs.length > 0) && (
+          <div>
+            <strong>{w.blocked}</strong>
+            <ul className="problems">
+              {wrongs.map(wrong => (
+                <li key={wrong}>{wrong}</li>
+              ))}
+              {problems.map(problem => (
+                <li key={`${problem.path} ${problem.message}`}>
+                  <code className="inline">{problem.path}</code> <Rich text={problem.message} />
+                  {problem.hint && (
+                    <span className="soft">
+                      {' '}
+                      <Rich text={problem.hint} />
+                    </span>
+                  )}
+                  {problem.line > 0 && <span className="soft small"> ({w.at(problem.line, problem.column)})</span>}
+                </li>
+              ))}
+            </ul>
+          </div>
+        )}
+        {origin.from !== undefined && draft.text.includes('******') && <p className="note small">{w.masked}</p>}
+        {checked.plan && <PlanView planned={checked.plan} />}
+        {checked.plan?.ours && (
+          <Button title={w.foreign.convertHint} onClick={convert}>
+            {w.foreign.convert}
+          </Button>
+        )}
+        <Button look="primary" refused={blocked} onClick={() => setConfirming(true)}>
+          {w.check}
+        </Button>
+      </div>
+      {confirming && checked.plan && (
+        <ConfirmSubmit planned={checked.plan} submit={submit} onClose={() => setConfirming(false)} />
+      )}
+    </aside>
+  )
+}

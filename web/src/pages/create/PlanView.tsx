@@ -1,0 +1,77 @@
+import type { Planned } from '../../api/queries.ts'
+import { bytes, duration } from '../../format.ts'
+import { Rich } from '../../ui/Say.tsx'
+import { useWords } from '../../words/index.tsx'
+
+const OURS = 'trainmaster'
+
+/** What would run, with every default filled in. */
+export function PlanView({ planned }: { planned: Planned }) {
+  const words = useWords()
+  const w = words.create
+  const { plan } = planned
+  return (
+    <div className="stack">
+      {planned.dialect !== OURS && <p className="tag">{w.dialect(planned.dialect)}</p>}
+      <ul className="plan">
+        {plan.roles.map(role => (
+          <li key={role.name}>
+            <strong>{role.name}</strong> <span className="soft">{w.tasksEach(role.tasks)}</span>
+            <div>
+              {[w.cpusOf(String(role.cpus)), bytes(role.memory_bytes), ...devices(role.accelerators)].join(' · ')}
+            </div>
+          </li>
+        ))}
+      </ul>
+      <dl className="facts">
+        {plan.framework && <Fact name={w.framework} value={plan.framework} />}
+        {plan.code && <Fact name={w.code} value={plan.code} />}
+        <Fact
+          name={w.duration}
+          value={plan.max_duration_ms == null ? w.noLimit : duration(plan.max_duration_ms, words.units)}
+        />
+        {plan.inputs.length > 0 && <Fact name={w.inputs} value={plan.inputs.map(it => it.place).join(', ')} />}
+        {plan.outputs.length > 0 && <Fact name={w.outputs} value={plan.outputs.map(it => it.place).join(', ')} />}
+      </dl>
+      {planned.notes.length > 0 && (
+        <div className="note small">
+          <strong>{w.notes}</strong>
+          <ul>
+            {planned.notes.map(note => (
+              <li key={note}>
+                <Rich text={note} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {planned.report.length > 0 && (
+        <details>
+          <summary>{w.report}</summary>
+          <ul className="report small">
+            {planned.report.map(note => (
+              <li key={`${note.path} ${note.line} ${note.reason}`}>
+                <span className={`tag fate-${note.fate}`}>
+                  {w.fates[note.fate as keyof typeof w.fates] ?? note.fate}
+                </span>{' '}
+                <code className="inline">{note.path}</code> <span className="soft">{note.reason}</span>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </div>
+  )
+}
+
+export const devices = (accelerators: Record<string, number>) =>
+  Object.entries(accelerators).map(([kind, count]) => `${count} × ${kind}`)
+
+function Fact({ name, value }: { name: string; value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,61 @@
+import { useState } from 'react'
+import { Button } from '../../ui/Button.tsx'
+import { Icon } from '../../ui/Icon.tsx'
+import { useWords } from '../../words/index.tsx'
+import type { Row } from './pro.ts'
+
+interface Props {
+  label: string
+  /** The name of each field of a row. */
+  fields: string[]
+  rows: Row[]
+  change: (rows: Row[]) => void
+}
+
+/** Rows of fields, with one more at the end for the next. A row without its first field is not yet said. */
+export function RowsField({ label, fields, rows: given, change }: Props) {
+  const words = useWords()
+  const [rows, setRows] = useState(given)
+  const set = (next: Row[]) => {
+    setRows(next)
+    change(next)
+  }
+  const write = (row: number, field: number, text: string) =>
+    set(rows.map((it, index) => (index === row ? it.map((old, at) => (at === field ? text : old)) : it)))
+  return (
+    <fieldset className="rows-field whole">
+      <legend className="label">{label}</legend>
+      {rows.map((row, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a row is its place until it is removed
+        <div className="row" key={index}>
+          {fields.map((field, at) => (
+            <input
+              key={field}
+              className="input"
+              aria-label={`${label} ${index + 1}: ${field}`}
+              placeholder={field}
+              value={row[at] ?? ''}
+              onChange={event => write(index, at, event.target.value)}
+            />
+          ))}
+          <Button
+            look="plain"
+            tight
+            aria-label={`${label} ${index + 1}: ${words.create.removeRow}`}
+            onClick={() => set(rows.filter((_, it) => it !== index))}
+          >
+            <Icon name="close" size={12} />
+          </Button>
+        </div>
+      ))}
+      <Button
+        tight
+        aria-label={`${label}: ${words.create.addRow}`}
+        onClick={() => setRows([...rows, fields.map(() => '')])}
+      >
+        <Icon name="create" size={12} />
+        {words.create.addRow}
+      </Button>
+    </fieldset>
+  )
+}

@@ -1,0 +1,105 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { deleteJob, setDuration, stopJob } from '../../api/actions.ts'
+import { type JobDetail, label } from '../../api/queries.ts'
+import { paths } from '../../paths.ts'
+import { Button } from '../../ui/Button.tsx'
+import { Confirm } from '../../ui/Confirm.tsx'
+import { Dialog } from '../../ui/Dialog.tsx'
+import { TextField } from '../../ui/Field.tsx'
+import { Icon } from '../../ui/Icon.tsx'
+import { useToasts } from '../../ui/Toasts.tsx'
+import { useWords } from '../../words/index.tsx'
+
+/** What can be done to the job. The server says what, and why not. */
+export function JobActions({ job }: { job: JobDetail }) {
+  const words = useWords()
+  const client = useQueryClient()
+  const [, go] = useLocation()
+  const { tell, tellError } = useToasts()
+  const [asking, ask] = useState<'stop' | 'delete' | 'duration' | null>(null)
+  const { stop, rerun, delete: remove } = job.actions
+  const close = () => ask(null)
+
+  const perform = async (act: () => Promise<unknown>, said: string) => {
+    try {
+      await act()
+      tell(said)
+      await client.invalidateQueries({ queryKey: ['job'] })
+      return true
+    } catch (error) {
+      tellError(error)
+      return false
+    }
+  }
+  const deleteAndLeave = async () => {
+    if (await perform(() => deleteJob(job.id), words.job.deleted(label(job)))) go(paths.jobs)
+  }
+
+  return (
+    <>
+      <Button refused={stop.refused} onClick={() => ask('duration')}>
+        {words.job.duration}
+      </Button>
+      <Button refused={rerun.refused} title={words.job.rerunHint} onClick={() => go(paths.createFrom(job.id))}>
+        <Icon name="again" />
+        {words.job.rerun}
+      </Button>
+      <Button refused={stop.refused} onClick={() => ask('stop')}>
+        <Icon name="stop" />
+        {words.job.stop}
+      </Button>
+      <Button look="danger" refused={remove.refused} onClick={() => ask('delete')}>
+        {words.job.delete}
+      </Button>
+      {asking === 'stop' && (
+        <Confirm
+          title={words.job.stopTitle(label(job))}
+          hint={words.jobs.stopHint}
+          yes={words.job.stop}
+          onYes={() => perform(() => stopJob(job.id), words.job.stopped(label(job)))}
+          onClose={close}
+        />
+      )}
+      {asking === 'delete' && (
+        <Confirm
+          title={words.job.deleteTitle(label(job))}
+          hint={words.jobs.deleteHint}
+          yes={words.job.delete}
+          onYes={deleteAndLeave}
+          onClose={close}
+        />
+      )}
+      {asking === 'duration' && (
+        <DurationDialog set={text => perform(() => setDuration(job.id, text), words.job.durationSet)} onClose={close} />
+      )}
+    </>
+  )
+}
+
+function DurationDialog({ set, onClose }: { set: (text: string) => Promise<boolean>; onClose: () => void }) {
+  const words = useWords()
+  const [text, setText] = useState('')
+  const go = async () => {
+    if (await set(text.trim())) onClose()
+  }
+  return (
+    <Dialog title={words.job.durationTitle} onClose={onClose}>
+      <TextField
+        label={words.jobs.limit}
+        help={words.job.durationHelp}
+        placeholder="12h"
+        value={text}
+        onChange={event => setText(event.target.value)}
+        onKeyDown={event => event.key === 'Enter' && go()}
+      />
+      <div className="ends">
+        <Button onClick={onClose}>{words.app.cancel}</Button>
+        <Button look="primary" refused={text.trim() === '' ? words.job.durationHelp : null} onClick={go}>
+          {words.job.durationSubmit}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,83 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import type { LineageNode } from '../../api/compare.ts'
+import * as compare from '../../api/compare.ts'
+import type { JobDetail } from '../../api/queries.ts'
+import { paths } from '../../paths.ts'
+import { Icon, type IconName } from '../../ui/Icon.tsx'
+import { Trouble } from '../../ui/Say.tsx'
+import { State } from '../../ui/State.tsx'
+import { useWords } from '../../words/index.tsx'
+import { type Branch, branches, type Way } from './lineage.ts'
+
+const ICONS: Record<LineageNode['kind'], IconName> = {
+  job: 'jobs',
+  data: 'volumes',
+  code: 'file',
+  environment: 'box',
+  output: 'folder',
+}
+
+/** What went into the job, and what its results went into. */
+export function LineageTree({ job }: { job: JobDetail }) {
+  const words = useWords()
+  const { data, error } = useQuery(compare.lineage(job.id))
+  return (
+    <section className="panel" aria-label={words.lineage.title}>
+      <header>
+        <h2>{words.lineage.title}</h2>
+      </header>
+      {error && <Trouble error={error} />}
+      {data && (
+        <div className="body lineage">
+          <Side title={words.lineage.madeOf} way="back" all={branches(data, 'back')} />
+          <Side title={words.lineage.wentInto} way="forward" all={branches(data, 'forward')} />
+        </div>
+      )}
+    </section>
+  )
+}
+
+function Side({ title, way, all }: { title: string; way: Way; all: Branch[] }) {
+  const words = useWords()
+  return (
+    <section aria-label={title}>
+      <h3>{title}</h3>
+      {all.length === 0 ? <p className="soft">{words.lineage.nothing}</p> : <Tree all={all} way={way} />}
+    </section>
+  )
+}
+
+function Tree({ all, way }: { all: Branch[]; way: Way }) {
+  return (
+    <ul className="tree">
+      {all.map(it => (
+        <li key={`${it.how} ${it.node.id}`}>
+          <Leaf branch={it} way={way} />
+          {it.branches.length > 0 && <Tree all={it.branches} way={way} />}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Leaf({ branch: { node, how, isAgain }, way }: { branch: Branch; way: Way }) {
+  const words = useWords()
+  const print = node.fingerprint?.slice(0, 12)
+  // Of a job its state says enough; of other things the print tells one from the next.
+  const detail = node.state ? '' : node.detail || print
+  return (
+    <div className="leaf">
+      <Icon name={ICONS[node.kind]} />
+      <span className="soft small">{words.lineage[way][how] ?? how}</span>
+      {node.kind === 'job' && node.state ? (
+        <Link href={paths.job(node.id.replace(/^job:/, ''), 'versions')}>{node.label}</Link>
+      ) : (
+        <span className="mono">{node.label}</span>
+      )}
+      {node.state && <State state={node.state} />}
+      {detail && <span className="soft small">{detail}</span>}
+      {isAgain && <span className="soft small">({words.lineage.again})</span>}
+    </div>
+  )
+}

@@ -1,0 +1,106 @@
+// Words for what stands side by side.
+import { plural } from '../plural.ts'
+
+/** What the server calls things in its rows is English; a language that has other words for them puts them here. */
+type Named = Record<string, string>
+
+export const compare = {
+  title: 'Compare',
+  open: 'Compare',
+  needsTwo: 'Select at least two jobs',
+  atMost: (most: number) => `At most ${most} jobs can be compared at once`,
+  emptyTitle: 'Put jobs side by side',
+  emptyHint:
+    'Select two or more in the list of jobs, or among the versions of one, and choose “Compare”; or name them here, such as `digits@1`.',
+  toJobs: 'To the list of jobs',
+  add: 'Add',
+  addLabel: 'Job to add',
+  addPlaceholder: 'name, name@version or id',
+  remove: (name: string) => `Take ${name} out`,
+  first: (name: string) => `Measure by it: ${name}`,
+  makeFirst: 'Measure by it',
+  baseline: 'the others are measured by it',
+  columns: 'Jobs side by side',
+  summary: (differences: number, equal: number) =>
+    `${plural(differences, 'difference', 'differences')} in what they were given; ${plural(equal, 'thing is', 'things are')} the same`,
+  showSame: 'Also what is the same',
+  given: 'What they were given',
+  results: 'What came of it',
+  nothingDiffers: 'They were given the same.',
+  noResults: 'No results to compare yet.',
+  what: 'What',
+  kinds: {
+    param: 'Parameters',
+    code: 'Code',
+    package: 'Packages',
+    env: 'Variables',
+    input: 'Inputs',
+    command: 'Commands',
+    tasks: 'Tasks',
+    resources: 'Resources',
+    setting: 'Settings',
+    metric: 'Metrics',
+    duration: 'Time',
+    usage: 'Used of the machine',
+    ending: 'Ending',
+  },
+  named: {} as Named,
+  absent: 'has none',
+  best: 'best',
+  bestOf: (job: string, metric: string, value: string) => `${job} has the best ${metric}: ${value}`,
+  atStep: (step: number) => `at step ${step.toLocaleString('en')}`,
+  last: (value: string) => `last ${value}`,
+  lower: 'lower is better',
+  higher: 'higher is better',
+  noDirection: 'last values; none is best',
+  direction: (metric: string) => `Which way is ${metric} better?`,
+  directionUnknown: 'nobody says',
+  curves: 'Curves',
+  code: 'Code, line by line',
+  from: 'From',
+  to: 'To',
+  sameCode: 'The code of the two is the same.',
+  noCode: 'These two cannot be compared line by line.',
+  files: (count: number) => `${plural(count, 'file', 'files')} changed`,
+  fileLines: (added: number, removed: number) => `${added} lines added, ${removed} removed`,
+  download: 'Download the patch',
+  tooLong: (lines: number) => `The first ${lines.toLocaleString('en')} lines are shown; the download has all of them.`,
+  unknown: 'What nobody knows',
+  unknownHelp: 'What is not known of a job is no difference.',
+}
+
+export const versions = {
+  title: 'Versions',
+  version: 'Version',
+  this: 'this one',
+  metrics: 'Metrics',
+  metricsHelp: 'Such as accuracy, loss:lower. Empty: the first four that can be better or worse.',
+  compare: (count: number) => (count < 2 ? 'Compare' : `Compare ${count} versions`),
+  pick: 'Choose two or more versions to compare them',
+  rerunOf: (name: string) => `rerun of ${name}`,
+  sameParams: 'Their parameters are the same.',
+  older: 'Older versions',
+  newest: 'Newest versions',
+}
+
+export const lineage = {
+  title: 'Lineage',
+  madeOf: 'Made of',
+  wentInto: 'Went into',
+  nothing: 'Nothing that is known',
+  again: 'see above',
+  /** How one thing goes into the next, by what the server calls it. */
+  back: {
+    code: 'code',
+    environment: 'environment',
+    output: 'written by',
+    'output it began with': 'its output began with',
+    'job it is a rerun of': 'is a rerun of',
+  } as Named,
+  forward: {
+    input: 'input of',
+    output: 'output',
+    'output it began with': 'its output began',
+    'job it is a rerun of': 'was rerun as',
+  } as Named,
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { draftOf, isOurs, newDraft, setField, textOf } from '../src/pages/create/draft.ts'
+import * as pro from '../src/pages/create/pro.ts'
+import * as simple from '../src/pages/create/simple.ts'
+
+test('what the form does not know stays where it is', () => {
+  const text =
+    '# why\nname: a # mine\nroles:\n  main:\n    command: [python3, train.py]\n    completion: { min_failed: never }\n'
+  const changed = setField(setField(draftOf(text), ['max_duration'], '2h'), ['max_duration'], '')
+  assert.equal(changed.text, text.replace('{ min_failed: never }', '{min_failed: never}'))
+})
+
+test('a map that lost its last key goes with it', () => {
+  const draft = simple.setLogPath(newDraft(), '/output/logs')
+  assert.match(draft.text, /env:\n {2}TENSORBOARD_LOG_DIR: \/output\/logs/)
+  assert.equal(simple.setLogPath(draft, null).text, newDraft().text)
+})
+
+test('distributed training is one command for two roles, and none of it is left when it is taken back', () => {
+  const one = simple.setCommand(newDraft(), 'python3 train.py')
+  const two = simple.setCommand(simple.setDistributed(one, true), 'python3 other.py')
+  assert.deepEqual(simple.rolesOf(two), ['worker', 'ps'])
+  assert.equal(textOf(two, ['roles', 'ps', 'command']), 'python3 other.py')
+  assert.equal(simple.setCommand(simple.setDistributed(two, false), 'python3 train.py').text, one.text)
+})
+
+test('a private repository keeps its password among the secrets', () => {
+  const open = simple.setGit(newDraft(), 'git', 'https://example.org/a.git')
+  const closed = simple.setPassword(simple.setUser(simple.setPrivate(open, true), 'ann'), 'p,w: #')
+  assert.equal(textOf(closed, ['code', 'password']), '{{ secrets.git }}')
+  assert.equal(simple.passwordOf(closed), 'p,w: #')
+  assert.equal(simple.setPrivate(closed, false).text, open.text)
+})
+
+test('files of other systems, and what does not parse, are not for the form', () => {
+  for (const text of ['jobName: x', 'protocolVersion: 2', 'worker: {number: 2}\nhyperparams: {}', 'a: [', '- 1', '']) {
+    assert.equal(isOurs(draftOf(text)), false, text)
+  }
+  assert.equal(isOurs(newDraft()), true)
+})
+
+test('a role is renamed in its place, and rows become maps and back', () => {
+  const draft = draftOf('name: a\nroles:\n  # first\n  one: {command: x}\n  two: {command: y}\n')
+  const renamed = pro.renameRole(draft, 'one', 'chief')
+  assert.deepEqual(simple.rolesOf(renamed), ['chief', 'two'])
+  assert.match(renamed.text, /# first/)
+  assert.equal(pro.renameRole(draft, 'one', 'two').text, draft.text, 'two roles cannot have one name')
+  const rows = [
+    ['grpc', '2', ''],
+    ['http', '1', '8000'],
+    ['', '1', ''],
+  ]
+  assert.deepEqual(pro.portsOf(pro.setPorts(draft, 'two', rows), 'two'), rows.slice(0, 2))
+  const env = pro.setPairs(
+    draft,
+    ['roles', 'two', 'env'],
+    [
+      ['A', '1'],
+      ['', 'x'],
+    ],
+  )
+  assert.deepEqual(pro.pairsAt(env, ['roles', 'two', 'env']), [['A', '1']])
+  assert.deepEqual(['', '3', 'never'].map(pro.numberOrWord), [null, 3, 'never'])
+})
+
+test('what stands behind a value stays there when the value changes', () => {
+  const draft = draftOf('name: a # mine\npriority: 1.0 # high\n')
+  assert.equal(setField(setField(draft, ['name'], 'b'), ['priority'], 3).text, 'name: b # mine\npriority: 3 # high\n')
+})
+
+test('rows change what was changed and leave the rest alone', () => {
+  const text = 'inputs:\n  a: {at: /srv, mode: copy} # kept\n  b: mnist # too\n'
+  const rows = pro.pairsAt(draftOf(text), ['inputs'])
+  const [a = [], b = []] = rows
+  assert.equal(pro.setPairs(draftOf(text), ['inputs'], rows).text, text)
+  assert.equal(pro.setPairs(draftOf(text), ['inputs'], [a, ['b', 'coco']]).text, text.replace('mnist', 'coco'))
+  assert.equal(pro.setPairs(draftOf(text), ['inputs'], [['c', a[1] ?? ''], b]).text, text.replace(' a:', ' c:'))
+  assert.equal(pro.setPairs(draftOf(text), ['inputs'], [b]).text, 'inputs:\n  b: mnist # too\n')
+})
+
+test('a port gets its first number when that is written last', () => {
+  const one = pro.setPorts(newDraft(), 'worker', [['http', '2', '']])
+  const two = pro.setPorts(one, 'worker', [['http', '2', '18080']])
+  assert.deepEqual(pro.portsOf(two, 'worker'), [['http', '2', '18080']])
+})
+
+test('parameters are numbers and truths where they look like it', () => {
+  const draft = pro.setParams(newDraft(), [
+    ['lr', '0.1'],
+    ['on', 'true'],
+    ['tag', '1.0.2'],
+  ])
+  assert.match(draft.text, /lr: 0.1\n {2}on: true\n {2}tag: 1.0.2/)
+  assert.deepEqual([pro.numberOrWord('0.'), pro.numberOrWord('-5'), pro.numberOrWord('all')], ['0.', -5, 'all'])
+})

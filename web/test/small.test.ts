@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ago, bytes, duration } from '../src/format.ts'
+import { keysAt, pathAtLine, type Schema, valuesAt } from '../src/pages/create/schema.ts'
+import { rows } from '../src/pages/jobs/groups.ts'
+import { ownPath, paths } from '../src/paths.ts'
+import { en } from '../src/words/en.ts'
+import { zh } from '../src/words/zh.ts'
+
+test('sizes and times read as people say them', () => {
+  assert.deepEqual([0, 1023, 1024, 1536, 5 << 20, 3 * 2 ** 40].map(bytes), [
+    '0 B',
+    '1023 B',
+    '1 KiB',
+    '1.5 KiB',
+    '5 MiB',
+    '3 TiB',
+  ])
+  assert.deepEqual(
+    [0, 61_000, 3_661_000, 90_000_000].map(ms => duration(ms, en.units)),
+    ['0 s', '1:01', '1:01:01', '1 d 01:00'],
+  )
+  assert.equal(ago(0, 180_000, 'zh-CN'), '3分钟前')
+})
+
+test('after the log-in only paths of our own are gone to', () => {
+  const bad = [
+    null,
+    '',
+    'jobs',
+    '//evil',
+    '/\\evil',
+    'https://evil',
+    '/a b',
+    '/login',
+    '/\tjobs',
+    'javascript:alert(1)',
+  ]
+  for (const text of bad) assert.equal(ownPath(text), '/', String(text))
+  assert.equal(ownPath('/jobs?q=x'), '/jobs?q=x')
+})
+
+test('addresses hold any name', () => {
+  assert.equal(paths.job('a/b@1', 'logs'), '/jobs/a%2Fb%401/logs')
+  assert.equal(paths.volume('data', 'x y/z'), '/volumes/data?path=x%20y%2Fz')
+})
+
+test('both languages say something everywhere, and the Chinese is Chinese', () => {
+  const same: string[] = []
+  const walk = (one: object, other: object, path: string) => {
+    for (const [key, value] of Object.entries(one)) {
+      const theirs = (other as Record<string, unknown>)[key]
+      if (typeof value === 'object') walk(value, theirs as object, `${path}.${key}`)
+      else if (typeof value === 'string' && value === theirs) same.push(`${path}.${key}`)
+    }
+  }
+  walk(en, zh, '')
+  const mayBeTheSame = ['.app.name', '.create.clusterLocal', '.create.namePlaceholder']
+  assert.deepEqual(same.sort(), mayBeTheSame)
+})
+
+test('versions stand behind their newest, and jobs of two people apart', () => {
+  const job = (name: string, version: number, owner = 'ann') => ({ name, version, owner }) as never
+  const jobs = [job('a', 3), job('b', 1), job('a', 2), job('a', 9, 'bob')]
+  assert.deepEqual(
+    rows(jobs, true).map(row => row.earlier.length),
+    [1, 0, 0],
+  )
+  assert.equal(rows(jobs, false).length, 4)
+})
+
+test('the editor offers what the schema has at a place', () => {
+  const role: Schema = { properties: { command: {}, gang: { type: 'boolean' }, kind: { enum: ['a', 'b'] } } }
+  const schema: Schema = {
+    properties: { name: {}, roles: { additionalProperties: { $ref: '#/$defs/Role' } } },
+    $defs: { Role: role },
+  }
+  const lines = 'name: x\nroles:\n  worker:\n    command: y\n    '.split('\n')
+  assert.deepEqual(pathAtLine(lines, 4), ['roles', 'worker'])
+  assert.deepEqual(pathAtLine(lines, 1), [])
+  assert.deepEqual(
+    keysAt(schema, ['roles', 'worker']).map(it => it.label),
+    ['command', 'gang', 'kind'],
+  )
+  assert.deepEqual(
+    valuesAt(schema, ['roles', 'w', 'gang']).map(it => it.label),
+    ['true', 'false'],
+  )
+  assert.deepEqual(
+    valuesAt(schema, ['roles', 'w', 'kind']).map(it => it.label),
+    ['a', 'b'],
+  )
+})
