@@ -155,8 +155,10 @@ pub fn axis_view(axis: &Axis) -> AxisView {
 
 fn of_run(run: &Run, dir: &RunDir, axis: &Axis) -> TaskUsage {
     let place = Place::of_run(dir);
-    let basis = usage::basis(dir, run.started_at_ms.is_some() || run.state.is_over());
     let now = if run.state.is_over() { None } else { usage::now(&place, now_ms()) };
+    let (curves, totals) = (curves(&place.stretches(axis.from_ms, axis.to_ms()), axis), usage::totals(dir));
+    // Read last, as it is written first: no figure comes without its basis.
+    let basis = usage::basis(dir, run.started_at_ms.is_some() || run.state.is_over());
     TaskUsage {
         task: run.run.task.to_string(),
         attempt: run.run.attempt,
@@ -164,8 +166,8 @@ fn of_run(run: &Run, dir: &RunDir, axis: &Axis) -> TaskUsage {
         node: run.node.to_string(),
         limits: UsageLimits::of(&basis),
         now: now.as_ref().map(means).unwrap_or_default(),
-        curves: curves(&place.stretches(axis.from_ms, axis.to_ms()), axis),
-        totals: usage::totals(dir),
+        curves,
+        totals,
         basis: (&basis).into(),
     }
 }

@@ -85,10 +85,11 @@ impl<'a> Sampler<'a> {
             ..Basis::default()
         };
         let reading = open.reading(launched, &mut basis);
-        open.write(&reading);
+        // First, so that whoever finds the reading finds what it is based on.
         if basis != open.basis && self.place.write_basis(&basis).is_ok() {
             open.basis = basis;
         }
+        open.write(&reading);
     }
 
     /// The task is over, and the kernel has closed its account.

@@ -96,6 +96,9 @@ fn job_now(data: &Path, job: &Job, runs: &[Run]) -> JobNow {
 fn task_now(data: &Path, run: &Run) -> TaskNow {
     let dir = RunDir::new(data, &run.run);
     let place = Place::of_run(&dir);
+    let now = usage::now(&place, now_ms());
+    let totals = place.recent(1).pop().map(|it| it.totals()).unwrap_or_default();
+    // Read last, as it is written first: no figure comes without its basis.
     let basis = usage::basis(&dir, run.started_at_ms.is_some());
     TaskNow {
         task: run.run.task.to_string(),
@@ -104,8 +107,8 @@ fn task_now(data: &Path, run: &Run) -> TaskNow {
         node: run.node.to_string(),
         started_at_ms: run.started_at_ms,
         limits: UsageLimits::of(&basis),
-        now: usage::now(&place, now_ms()).as_ref().map(means).unwrap_or_default(),
-        totals: place.recent(1).pop().map(|it| it.totals()).unwrap_or_default(),
+        now: now.as_ref().map(means).unwrap_or_default(),
+        totals,
         basis: (&basis).into(),
     }
 }
