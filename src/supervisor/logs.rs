@@ -2,9 +2,12 @@
 //! note for every piece when it came and from which stream.
 
 use std::{
-    fs::File,
+    fs::{File, OpenOptions},
     io::{self, Write},
-    os::fd::{AsRawFd, BorrowedFd},
+    os::{
+        fd::{AsRawFd, BorrowedFd},
+        unix::fs::OpenOptionsExt,
+    },
     path::Path,
 };
 
@@ -36,6 +39,8 @@ pub struct Logs {
 struct Files {
     log: File,
     index: File,
+    /// The log once more, for what the kernel moves by itself: it does not where every write goes to the end.
+    moved: Option<File>,
 }
 
 /// How much of a pipe was read.
@@ -69,13 +74,16 @@ impl Logs {
             Some(files) => Ok(files),
             none => {
                 let log = made_or_empty(&self.dir.log())?;
-                Ok(none.insert(Files { log, index: made_or_empty(&self.dir.index())? }))
+                Ok(none.insert(Files { log, index: made_or_empty(&self.dir.index())?, moved: None }))
             }
         }
     }
 
-    /// Reads once from a pipe into the batch.
+    /// Reads once from a pipe, into the batch; if there is very much, past it into the log.
     pub fn read(&mut self, pipe: BorrowedFd<'_>, stream: Stream) -> io::Result<Read> {
+        if waiting_bytes(pipe) >= BATCH_BYTES_MAX && self.move_on(pipe, stream) {
+            return Ok(Read::Some);
+        }
         if self.batch.filled == BATCH_BYTES_MAX {
             self.flush();
         }
@@ -90,6 +98,23 @@ impl Logs {
             _ if length < room_bytes => Ok(Read::All),
             _ => Ok(Read::Some),
         }
+    }
+
+    /// Has the kernel move a batch from a pipe to the log, which saves copying it twice. Answers whether anything was moved: where
+    /// the disk is full or the kernel cannot, it is read like everything else.
+    fn move_on(&mut self, pipe: BorrowedFd<'_>, stream: Stream) -> bool {
+        self.flush();
+        if self.dropped_bytes > 0 {
+            return false;
+        }
+        let piece = Piece { offset: 0, at_us: now_us(), length: BATCH_BYTES_MAX as u32, stream };
+        let (path, end) = (self.dir.log(), self.log_bytes);
+        let moved = self.append_by(&[piece], BATCH_BYTES_MAX, |files| match files.by_place(&path) {
+            Ok(log) => move_as_much_as_fits(pipe, log, end),
+            Err(_) => 0,
+        });
+        self.keep_within_bounds();
+        moved > 0
     }
 
     /// Takes everything that is in a pipe now.
@@ -166,15 +191,19 @@ impl Logs {
     /// The index is written first, so that no byte of the log is without its time: after a crash in
     /// between, the index speaks of bytes that are not there, which a reader can see.
     fn append(&mut self, pieces: &[Piece], bytes: &[u8]) -> usize {
-        let entries = self.entries(pieces, bytes.len());
+        self.append_by(pieces, bytes.len(), |files| write_as_much_as_fits(&mut files.log, bytes))
+    }
+
+    fn append_by(&mut self, pieces: &[Piece], length: usize, write: impl FnOnce(&mut Files) -> usize) -> usize {
+        let entries = self.entries(pieces, length);
         let Ok(files) = self.files() else { return 0 };
         if files.index.write_all(&entries).is_err() {
             self.back_to(self.log_bytes);
             return 0;
         }
         crash::point("run.log-append-before-index");
-        let written = write_as_much_as_fits(&mut files.log, bytes);
-        if written == bytes.len() {
+        let written = write(files);
+        if written == length {
             self.index_bytes += entries.len() as u64;
             self.log_bytes += written as u64;
             return written;
@@ -216,6 +245,15 @@ impl Logs {
     }
 }
 
+impl Files {
+    fn by_place(&mut self, path: &Path) -> io::Result<&File> {
+        match &mut self.moved {
+            Some(file) => Ok(file),
+            none => Ok(none.insert(OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(path)?)),
+        }
+    }
+}
+
 impl Batch {
     fn note(&mut self, stream: Stream, length: usize) {
         const TOGETHER_US: u64 = 1000;
@@ -239,7 +277,7 @@ fn ours(words: &str) -> Piece {
 /// A disk that had room for the first file and not for the second leaves the first one empty.
 fn made_or_empty(path: &Path) -> io::Result<File> {
     match new_private_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => std::fs::OpenOptions::new().append(true).open(path),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => OpenOptions::new().append(true).open(path),
         made => made,
     }
 }
@@ -255,4 +293,78 @@ fn write_as_much_as_fits(file: &mut File, bytes: &[u8]) -> usize {
         }
     }
     written
+}
+
+/// What is in a pipe now. We alone read from it, so it does not become less.
+fn waiting_bytes(pipe: BorrowedFd<'_>) -> usize {
+    let mut waiting: libc::c_int = 0;
+    // SAFETY: a plain system call on a descriptor that is open; the number outlives it.
+    unsafe { libc::ioctl(pipe.as_raw_fd(), libc::FIONREAD, &raw mut waiting) };
+    usize::try_from(waiting).unwrap_or(0)
+}
+
+/// Moves a batch from a pipe, in which there is one, to that place in a file.
+fn move_as_much_as_fits(pipe: BorrowedFd<'_>, file: &File, at: u64) -> usize {
+    let Ok(mut at) = libc::loff_t::try_from(at) else { return 0 };
+    let mut moved = 0;
+    while moved < BATCH_BYTES_MAX {
+        // SAFETY: a plain system call on two descriptors that are open; the place outlives it.
+        let more =
+            unsafe { libc::splice(pipe.as_raw_fd(), std::ptr::null_mut(), file.as_raw_fd(), &raw mut at, BATCH_BYTES_MAX - moved, 0) };
+        match usize::try_from(more) {
+            Ok(0) => break,
+            Ok(more) => moved += more,
+            Err(_) if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    moved
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io::Read as _, os::fd::AsFd};
+
+    use super::*;
+
+    fn numbers(bytes: usize) -> Vec<u8> {
+        (0u64..).flat_map(u64::to_le_bytes).take(bytes).collect()
+    }
+
+    /// Little and very much in turns, so that some of it is read and some is moved.
+    #[test]
+    fn much_at_once_is_in_the_log_byte_for_byte_and_all_of_it_in_the_index() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = RunDir::at(home.path());
+        let (mut out, pipe) = io::pipe().map(|(read, write)| (write, read)).unwrap();
+        super::super::watch::widen(pipe.as_fd());
+        let said = numbers(3 * BATCH_BYTES_MAX + 12_345);
+        let mut logs = Logs::new(&dir);
+        let mut moved = 0;
+        for piece in [&said[..7], &said[7..BATCH_BYTES_MAX + 9], &said[BATCH_BYTES_MAX + 9..]] {
+            out.write_all(piece).unwrap();
+            while waiting_bytes(pipe.as_fd()) > 0 {
+                moved += usize::from(waiting_bytes(pipe.as_fd()) >= BATCH_BYTES_MAX);
+                logs.read(pipe.as_fd(), Stream::Stdout).unwrap();
+            }
+            logs.flush();
+        }
+        drop(out);
+        assert_eq!(logs.read(pipe.as_fd(), Stream::Stdout).unwrap(), Read::End);
+        logs.finish().unwrap();
+        assert!(std::fs::read(dir.log()).unwrap() == said, "the log is another");
+        assert!(moved == 3 && logs.files.unwrap().moved.is_some(), "nothing was moved");
+        assert_eq!(indexed(&dir), said.len() as u64);
+    }
+
+    /// How far the index goes without a gap.
+    fn indexed(dir: &RunDir) -> u64 {
+        let mut index = Vec::new();
+        File::open(dir.index()).unwrap().read_to_end(&mut index).unwrap();
+        let pieces = index.chunks_exact(Piece::ENCODED_BYTES).map(|entry| Piece::decode(entry.try_into().unwrap()).unwrap());
+        pieces.fold(0, |end, piece| {
+            assert_eq!(piece.offset, end);
+            end + u64::from(piece.length)
+        })
+    }
 }

@@ -86,7 +86,7 @@ pub fn watch_a_blink(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, seen:
 pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, so_far: &watch::Sender<Seen>) -> io::Result<Seen> {
     let (leash, stop) = (listen(launched.leash.as_fd())?, listen(stop.as_fd())?);
     let (stdout, stderr) = (listen(launched.stdout.as_fd())?, listen(launched.stderr.as_fd())?);
-    [&launched.stdout, &launched.stderr].into_iter().for_each(widen);
+    [&launched.stdout, &launched.stderr].into_iter().for_each(|pipe| widen(pipe.as_fd()));
     let (mut stdout_open, mut stderr_open) = (true, true);
     loop {
         tokio::select! {
@@ -107,9 +107,9 @@ pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, so_far:
 }
 
 /// A child that writes much need not wait for us after every little. Where the kernel grants no more, the pipe stays as it is.
-fn widen(pipe: &OwnedFd) {
+pub fn widen(pipe: BorrowedFd<'_>) {
     const PIPE_BYTES_WANTED: libc::c_int = 1 << 20;
-    // SAFETY: a plain system call on a descriptor we own.
+    // SAFETY: a plain system call on a descriptor that is open.
     unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, PIPE_BYTES_WANTED) };
 }
 
