@@ -198,3 +198,10 @@ def half_of_the_machine(api):
 def small_job(name, command, cpus, **more):
     """A job of one small task."""
     return {"name": name, "roles": {"main": {"command": command, "cpus": cpus, "memory": "64MiB"}}, **more}
+
+
+def array(name, command, cpus, tasks):
+    """A job of many small tasks that need not run at the same time."""
+    job = small_job(name, command, cpus, gang=False)
+    job["roles"]["main"]["tasks"] = tasks
+    return job

@@ -10,8 +10,8 @@ import uuid
 from pathlib import Path
 
 from measure import short, summary, take_turns, wait_until
-from ours import half_of_the_machine, small_job
-from throughput import nothing_waits, submit_all
+from ours import array, half_of_the_machine
+from throughput import nothing_waits
 
 TASKS = 200
 TASKS_OF = {"HyperQueue": 200, "task-spooler": 200, "pueue": 30, "Slurm": 20}
@@ -51,15 +51,12 @@ def median_gap(spans):
 
 def gaps_of_ours(server):
     api = server.api()
-    cpus, batch = half_of_the_machine(api), uuid.uuid4().hex[:8]
-    submit_all(server, [small_job(f"nap-{batch}-{number}", LINE, cpus, tags=[batch]) for number in range(TASKS)])
+    spec = array(f"nap-{uuid.uuid4().hex[:8]}", LINE, half_of_the_machine(api), TASKS)
+    job = api.submit(spec, key=uuid.uuid4().hex)["id"]
     wait_until(lambda: nothing_waits(api), 120, "the naps", every_s=0.02)
-    outputs, records = [], []
-    for job in api.all_jobs(tag=batch):
-        outputs.append((server.run_directory(job["id"]) / "output.log").read_text())
-        run_view = api.job(job["id"])["runs"][0]
-        records.append((run_view["started_at_ms"] / 1000, run_view["ended_at_ms"] / 1000))
-    return middle_gap(outputs), median_gap(records)
+    runs = api.job(job)["runs"]
+    outputs = [(server.run_directory(job, run["task"]) / "output.log").read_text() for run in runs]
+    return middle_gap(outputs), median_gap([(run["started_at_ms"] / 1000, run["ended_at_ms"] / 1000) for run in runs])
 
 
 def hyperqueue(peer, tasks):

@@ -39,18 +39,22 @@ const PIECES_WAITING_MAX: usize = 8;
 pub async fn place(app: &App, holder: &Holder, job: &str, path: &str) -> Result<Place, Error> {
     let (job, task) = job.split_once('/').map_or((job, None), |(job, task)| (job, Some(task)));
     let job = jobs::found(app, holder, job).await?;
-    let (task, path, before) = match (task, path) {
-        (Some(task), path) => (task, path, String::new()),
-        (None, "") => return Ok(Place::Folders(stores(app, &job).await?.into_iter().map(below_its_name).collect())),
-        (None, path) => {
-            let (task, path) = path.split_once('/').unwrap_or((path, ""));
-            (task, path, format!("{task}/"))
-        }
-    };
     let mut all = stores(app, &job).await?;
-    let position = all.iter().position(|(name, _)| name == task);
-    let (_, store) = position.map(|it| all.swap_remove(it)).ok_or_else(|| no_such_task(&job, task))?;
-    Ok(Place::In(Spot { store, base: String::new(), before }, path.to_owned()))
+    if task.is_none() && path.is_empty() {
+        return Ok(Place::Folders(all.into_iter().map(below_its_name).collect()));
+    }
+    let (name, inside) = path.split_once('/').unwrap_or((path, ""));
+    let (at, path, before) = match (task, all.as_slice()) {
+        (Some(task), _) => (position(&job, &all, task)?, path, String::new()),
+        // A path without the name of the only task can only be its own.
+        (None, [(only, _)]) if only != name => (0, path, String::new()),
+        (None, _) => (position(&job, &all, name)?, inside, format!("{name}/")),
+    };
+    Ok(Place::In(Spot { store: all.swap_remove(at).1, base: String::new(), before }, path.to_owned()))
+}
+
+fn position(job: &Job, all: &[(String, Store)], task: &str) -> Result<usize, Error> {
+    all.iter().position(|(name, _)| name == task).ok_or_else(|| no_such_task(job, task))
 }
 
 fn below_its_name((task, store): (String, Store)) -> (String, Option<(Spot, String)>) {

@@ -237,7 +237,9 @@ fn what_a_job_puts_out_is_seen_while_it_runs_and_afterwards() {
                 echo two > $TRAINMASTER_OUTPUT/b.txt";
     let id = house.submit_line("puts", line);
     house.wait_for_output(&id, "main-0", "ready");
-    assert_eq!(done(&house.cli(&["files", "cat", "puts:/output/main-0/sub/a.txt"])), "one\n");
+    for path in ["puts:/output/main-0/sub/a.txt", "puts/main-0:/output/sub/a.txt", "puts:/output/sub/a.txt"] {
+        assert_eq!(done(&house.cli(&["files", "cat", path])), "one\n", "{path}");
+    }
     let shown = done(&house.cli(&["files", "ls", "puts/main-0:/output"]));
     assert!(shown.contains("link  (a link)") && shown.contains("pipe  (a pipe)") && shown.contains("sub/\n"), "{shown}");
     assert!(done(&house.cli(&["files", "ls", "puts:/output"])).contains("main-0/\n"));
