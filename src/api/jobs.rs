@@ -168,9 +168,12 @@ pub async fn show(State(app): AppState, Caller(holder): Caller, Path(text): Path
 }
 
 fn actions(state: JobState) -> Actions {
-    let stop = next(state, JobEvent::StopAsked).err().map(|_| format!("it is {} already", state.text()));
-    let delete = (!state.is_over()).then(|| format!("it is {}; stop it first", state.text()));
-    Actions { stop: Action { refused: stop }, rerun: Action { refused: None }, delete: Action { refused: delete } }
+    let (en, zh) = (state.text(), state.words().zh);
+    let already = || Words::new(format!("it is {en} already"), format!("作业已是“{zh}”状态"));
+    let first = || Words::new(format!("it is {en}; stop it first"), format!("作业处于“{zh}”状态，请先停止"));
+    let stop = next(state, JobEvent::StopAsked).err().map(|_| already());
+    let delete = (!state.is_over()).then(first);
+    Actions { stop: Action::new(stop), rerun: Action::new(None), delete: Action::new(delete) }
 }
 
 /// A job as people call it.

@@ -1198,6 +1198,8 @@ export interface components {
         };
         Action: {
             refused?: string | null;
+            /** @description The same in Chinese. */
+            refused_zh?: string | null;
         };
         /** @description What can be done to a job now; a refusal says why not. */
         Actions: {
@@ -1928,8 +1930,12 @@ export interface components {
             kind: components["schemas"]["LineageKind"];
             /** @description As a person calls it. */
             label: string;
+            /** @description The same in Chinese, where it has words in it. */
+            label_zh?: string;
             /** @description What is known of it beside that. */
             detail?: string;
+            /** @description The same in Chinese, where it has words in it. */
+            detail_zh?: string;
             fingerprint?: string | null;
             state?: components["schemas"]["JobState"] | null;
         };
@@ -2111,6 +2117,8 @@ export interface components {
             fate: components["schemas"]["Fate"];
             /** @description Where it went, or why it did not: `roles.worker.accelerators`, or words. Words about where it went come after a `;`. */
             reason: string;
+            /** @description The same in Chinese; empty where there are no words in it, and in what was written before there was any. */
+            reason_zh?: string;
         };
         /** @description The file that a job was made from. */
         OriginalFile: {
@@ -3416,16 +3424,18 @@ export interface operations {
                 /** @description Only says what would run: the answer is a `Planned`. */
                 dry_run?: boolean;
                 /** @description Names the job, whatever the file says; files of some dialects have no name inside. */
-                name?: string | null;
+                name?: string;
                 /**
                  * @description The job that is submitted again, perhaps with changes: id, name or name@version. Its secrets take the place of `******`
                  *     in the file.
                  */
-                from?: string | null;
+                from?: string;
                 /** @description What the file is called where it came from. */
-                file?: string | null;
+                file?: string;
                 /** @description Whose job file it was before it was sent as one of ours. */
-                dialect?: string | null;
+                dialect?: string;
+                /** @description `en` or `zh`; if absent, the first of `Accept-Language` that is one of them. */
+                lang?: string;
             };
             header?: {
                 "Idempotency-Key"?: string | null;

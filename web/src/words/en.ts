@@ -188,6 +188,9 @@ export const en = {
     role: (role: string, count: number) => `${role} · ${plural(count, 'task', 'tasks')}`,
     events: {
       submitted: 'Submitted',
+      note: 'Note',
+      waiting: 'Waits',
+      retried: 'Tried again',
       task_placed: 'has its place',
       task_fetched: 'has its data',
       task_environment: 'has its environment',

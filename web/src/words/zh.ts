@@ -60,7 +60,7 @@ export const zh: Words = {
     starting: '初始化',
     running: '运行',
     finishing: '收尾',
-    stopping: '停止中',
+    stopping: '终止中',
     unknown: '失联',
     succeeded: '完成',
     failed: '错误',
@@ -188,6 +188,9 @@ export const zh: Words = {
     role: (role, count) => `${role} · ${count} 个任务`,
     events: {
       submitted: '已提交',
+      note: '说明',
+      waiting: '等待',
+      retried: '重试',
       task_placed: '已分配',
       task_fetched: '数据已就绪',
       task_environment: '环境已就绪',

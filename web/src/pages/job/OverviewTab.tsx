@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import type { JobDetail, RunView } from '../../api/queries.ts'
+import type { EventView, JobDetail, RunView } from '../../api/queries.ts'
 import * as queries from '../../api/queries.ts'
 import { clock, duration, exactTime, resources } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { Fact } from '../../ui/Fact.tsx'
-import { Empty } from '../../ui/Say.tsx'
+import { Empty, Rich } from '../../ui/Say.tsx'
 import { State } from '../../ui/State.tsx'
 import { Ago, Left, Span } from '../../ui/Time.tsx'
 import { useReason, useWords } from '../../words/index.tsx'
@@ -179,22 +179,32 @@ function Timeline({ job }: { job: JobDetail }) {
       </header>
       <ol className="body timeline">
         {data?.events.map(event => (
-          <li key={event.seq}>
-            <time
-              className="mono soft"
-              dateTime={new Date(event.at_ms).toISOString()}
-              title={exactTime(event.at_ms, words.locale)}
-            >
-              {clock(event.at_ms)}
-            </time>
-            <span className="nowrap">
-              {event.task && <strong>{event.task} </strong>}
-              {words.job.events[event.kind] ?? words.states[event.kind as keyof typeof words.states] ?? event.kind}
-            </span>
-            <span className="soft">{event.reason}</span>
-          </li>
+          <Happened key={event.seq} event={event} />
         ))}
       </ol>
     </section>
+  )
+}
+
+function Happened({ event }: { event: EventView }) {
+  const words = useWords()
+  const reason = useReason(event)
+  return (
+    <li>
+      <time
+        className="mono soft"
+        dateTime={new Date(event.at_ms).toISOString()}
+        title={exactTime(event.at_ms, words.locale)}
+      >
+        {clock(event.at_ms)}
+      </time>
+      <span className="nowrap">
+        {event.task && <strong>{event.task} </strong>}
+        {words.job.events[event.kind] ?? words.states[event.kind as keyof typeof words.states] ?? event.kind}
+      </span>
+      <span className="soft">
+        <Rich text={reason} />
+      </span>
+    </li>
   )
 }
