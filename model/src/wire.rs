@@ -146,6 +146,9 @@ pub struct RunView {
     pub reason_zh: String,
     /// What the kernel refused; the task runs with less.
     pub missing: Vec<String>,
+    /// The same in Chinese.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_zh: Vec<String>,
     /// Which commit its code is, if it comes from git.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,

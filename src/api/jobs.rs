@@ -9,10 +9,11 @@ use model::{
     gang,
     ids::{JobId, JobName},
     job::{JobEvent, JobState, next},
+    less,
     resources::parse_duration_ms,
     task::TaskState,
     wire::{Action, Actions, ErrorBody, JobDetail, JobPage, JobSummary, RunView},
-    words::Words,
+    words::{Lang, Words},
 };
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -244,6 +245,7 @@ fn run_view(mut run: Run) -> RunView {
         ended_at_ms: run.ended_at_ms,
         exit_code: run.ending.as_ref().and_then(|ending| ending.cause.exit_code()),
         ending: run.ending,
+        missing_zh: run.missing.iter().map(|it| less::words(it).say(Lang::Zh).to_owned()).collect(),
         missing: run.missing,
         commit: run.commit,
         sync: run.sync,

@@ -176,6 +176,7 @@ mod tests {
             reason: String::new(),
             ending,
             missing: Vec::new(),
+            missing_zh: Vec::new(),
             commit: None,
             sync: None,
         }

@@ -1836,7 +1836,7 @@ export interface components {
             until_ms: number;
             /**
              * Format: int32
-             * @description The first process of the sandbox: `nsenter -t PID -a` leads into it.
+             * @description The first process of the sandbox: `nsenter -t PID -m -p -w` leads root into it.
              */
             pid: number;
         };
@@ -2526,6 +2526,8 @@ export interface components {
             reason_zh?: string;
             /** @description What the kernel refused; the task runs with less. */
             missing: string[];
+            /** @description The same in Chinese. */
+            missing_zh?: string[];
             /** @description Which commit its code is, if it comes from git. */
             commit?: string | null;
             sync?: components["schemas"]["SyncState"] | null;

@@ -386,6 +386,8 @@ export const en = {
     frameworkImage: 'Custom image',
     image: 'Image address',
     imageHelp: 'Such as registry.example.org/team/train:1.2. Where the cluster runs no images you are told.',
+    nameNeeded: 'A name for the job.',
+    commandNeeded: 'The command that is to run.',
     imageNeeded: 'A custom image needs its address.',
     distribution: 'Distribution',
     distributed: 'Distributed training',
@@ -479,6 +481,7 @@ export const en = {
     nameHelp: 'Letters, digits and hyphens, such as mnist.',
     kind: 'Kind',
     where: 'Where',
+    since: 'Added',
     kinds: {
       local: 'Directory',
       s3: 'Bucket (S3, OSS, OBS)',

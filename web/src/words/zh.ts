@@ -385,6 +385,8 @@ export const zh: Words = {
     frameworkImage: '自定义镜像',
     image: '镜像地址',
     imageHelp: '例如 registry.example.org/team/train:1.2。集群不能运行镜像时会提示。',
+    nameNeeded: '填写应用名。',
+    commandNeeded: '填写执行命令。',
     imageNeeded: '自定义镜像需要填写镜像地址。',
     distribution: '分布式',
     distributed: '分布式训练',
@@ -476,6 +478,7 @@ export const zh: Words = {
     nameHelp: '字母、数字和连字符，例如 mnist。',
     kind: '类型',
     where: '位置',
+    since: '添加时间',
     kinds: {
       local: '目录',
       s3: '对象存储桶（S3、OSS、OBS）',

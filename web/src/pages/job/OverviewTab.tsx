@@ -8,7 +8,7 @@ import { Fact } from '../../ui/Fact.tsx'
 import { Empty, Rich } from '../../ui/Say.tsx'
 import { State } from '../../ui/State.tsx'
 import { Ago, Left, Span } from '../../ui/Time.tsx'
-import { useReason, useWords } from '../../words/index.tsx'
+import { useLanguage, useReason, useWords } from '../../words/index.tsx'
 
 export function OverviewTab({ job }: { job: JobDetail }) {
   return (
@@ -132,7 +132,8 @@ function Tasks({ job }: { job: JobDetail }) {
 }
 
 function TaskRow({ job, run, earlier }: { job: JobDetail; run: RunView; earlier: number }) {
-  const words = useWords()
+  const { words, language } = useLanguage()
+  const missing = (language === 'zh' && run.missing_zh) || run.missing
   const reason = useReason(run)
   const ports = Object.entries(run.ports).map(([label, numbers]) => `${label} ${numbers.join(', ')}`)
   const devices = Object.entries(run.devices).map(
@@ -147,14 +148,21 @@ function TaskRow({ job, run, earlier }: { job: JobDetail; run: RunView; earlier:
       <td>
         <State state={run.state} />
         {reason && <div className="soft small task-reason">{reason}</div>}
-        {run.missing.map(what => (
+        {missing.map(what => (
           <div key={what} className="soft small">
             {what}
           </div>
         ))}
       </td>
       <td className="nowrap">{run.node}</td>
-      <td className="mono">{ports.join(' · ') || '–'}</td>
+      <td className="mono">
+        {ports.map(port => (
+          <div key={port} className="nowrap">
+            {port}
+          </div>
+        ))}
+        {ports.length === 0 && '–'}
+      </td>
       <td className="nowrap">{devices.join(' · ') || '–'}</td>
       <td className="number">
         <Span from={run.started_at_ms} to={run.ended_at_ms} />
