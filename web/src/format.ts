@@ -73,7 +73,7 @@ export function resources(amount: Resources): string {
   const accelerators = Object.entries(amount.accelerators ?? {}).map(([kind, count]) => `${count} × ${kind}`)
   const all = [`${cpus(amount.cpus_milli)} CPU`, bytes(amount.memory_bytes), ...accelerators]
   // A line may end between two of them, and not between a number and its unit.
-  return all.map(it => it.replaceAll(' ', '\u00a0')).join(' · ')
+  return all.map(it => it.replaceAll(' ', '\u00a0')).join('\u00a0· ')
 }
 
 /** A moment as an input for local dates and times takes it. */
