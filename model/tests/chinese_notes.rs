@@ -16,9 +16,9 @@ fn files() -> Vec<PathBuf> {
     all.filter(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "json")).collect()
 }
 
-/// Of a bare path, such as `roles.worker.tasks`, there is nothing to be translated.
+/// Of a bare path, such as `roles.worker.tasks`, or one with a number, there is nothing to be translated.
 fn is_in_chinese(note: &Note) -> bool {
-    let is_path = !note.reason.contains(' ');
+    let is_path = !note.reason.split(' ').skip(1).any(|word| word.contains(char::is_alphabetic));
     let is_chinese = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
     is_path || note.words().say(Lang::Zh).contains(is_chinese)
 }
