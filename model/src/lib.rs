@@ -16,6 +16,7 @@ pub mod inside;
 pub mod job;
 pub mod judge;
 pub mod layout;
+pub mod less;
 pub mod lines;
 pub mod located;
 pub mod location;

@@ -116,7 +116,7 @@ pub struct Kept {
     /// How the child ended; the run's ending will say the same.
     pub ending: Ending,
     pub until_ms: u64,
-    /// The first process of the sandbox: `nsenter -t PID -a` leads into it.
+    /// The first process of the sandbox: `nsenter -t PID -m -p -w` leads root into it.
     pub pid: u32,
 }
 
@@ -234,8 +234,8 @@ impl Kept {
     pub fn words(&self) -> Words {
         let (until, pid) = (clock_utc(self.until_ms), self.pid);
         self.ending.words().then(&Words::new(
-            format!("its sandbox is kept until {until}: `nsenter -t {pid} -a` steps in"),
-            format!("沙箱保留到 {until}：可用 `nsenter -t {pid} -a` 进入"),
+            format!("its sandbox is kept until {until}: `nsenter -t {pid} -m -p -w` steps in, as root"),
+            format!("沙箱保留到 {until}：root 可用 `nsenter -t {pid} -m -p -w` 进入"),
         ))
     }
 }

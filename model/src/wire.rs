@@ -113,6 +113,16 @@ pub struct Actions {
 pub struct Action {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+    /// The same in Chinese.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_zh: Option<String>,
+}
+
+impl Action {
+    pub fn new(refused: Option<Words>) -> Self {
+        let Some(Words { en, zh }) = refused else { return Self { refused: None, refused_zh: None } };
+        Self { refused: Some(en), refused_zh: Some(zh) }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -136,6 +146,9 @@ pub struct RunView {
     pub reason_zh: String,
     /// What the kernel refused; the task runs with less.
     pub missing: Vec<String>,
+    /// The same in Chinese.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_zh: Vec<String>,
     /// Which commit its code is, if it comes from git.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,

@@ -82,6 +82,13 @@ impl From<&str> for Words {
     }
 }
 
+/// English, then Chinese.
+impl<En: Into<String>, Zh: Into<String>> From<(En, Zh)> for Words {
+    fn from((en, zh): (En, Zh)) -> Self {
+        Self::new(en, zh)
+    }
+}
+
 impl From<String> for Words {
     fn from(en: String) -> Self {
         Self::new(en, "")

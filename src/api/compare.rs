@@ -146,7 +146,7 @@ fn code_facts(dossier: &Dossier) -> Facts {
             [fact("source", code.to_string(), false)].into_iter().chain(commit.map(|it| fact("commit", it, true))).collect()
         }
         Some(code @ CodePlan::At(_)) => {
-            let content = content.filter(|it| it.partly.is_none()).map(|it| fact("content", in_words(it), true));
+            let content = content.filter(|it| it.partly.is_none()).map(|it| fact("content", in_words(it).en, true));
             [fact("source", code.to_string(), false)].into_iter().chain(content).collect()
         }
     }
@@ -155,14 +155,14 @@ fn code_facts(dossier: &Dossier) -> Facts {
 fn input_facts(dossier: &Dossier) -> Facts {
     let whole = dossier.found.iter().flat_map(|it| &it.inputs).filter(|it| it.content.partly.is_none());
     let fact = |value| Fact { value, may_be_unknown: true };
-    whole.map(|it| ((RowKind::Input, format!("{} content", it.path)), fact(in_words(&it.content)))).collect()
+    whole.map(|it| ((RowKind::Input, format!("{} content", it.path)), fact(in_words(&it.content).en))).collect()
 }
 
 /// Such as `3 files, 12MiB, 4f2a9c1d`.
-pub fn in_words(content: &Content) -> String {
+pub fn in_words(content: &Content) -> Words {
     let files = if content.files == 1 { "1 file".into() } else { format!("{} files", content.files) };
-    let print = content.fingerprint.get(..8).unwrap_or(&content.fingerprint);
-    format!("{files}, {}, {print}", Bytes(content.bytes))
+    let (print, bytes) = (content.fingerprint.get(..8).unwrap_or(&content.fingerprint), Bytes(content.bytes));
+    Words::new(format!("{files}, {bytes}, {print}"), format!("{} 个文件，{bytes}，{print}", content.files))
 }
 
 fn measured(data: &Path, dossier: &Dossier) -> Vec<Measured> {

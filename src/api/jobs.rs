@@ -9,10 +9,11 @@ use model::{
     gang,
     ids::{JobId, JobName},
     job::{JobEvent, JobState, next},
+    less,
     resources::parse_duration_ms,
     task::TaskState,
     wire::{Action, Actions, ErrorBody, JobDetail, JobPage, JobSummary, RunView},
-    words::Words,
+    words::{Lang, Words},
 };
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -168,9 +169,12 @@ pub async fn show(State(app): AppState, Caller(holder): Caller, Path(text): Path
 }
 
 fn actions(state: JobState) -> Actions {
-    let stop = next(state, JobEvent::StopAsked).err().map(|_| format!("it is {} already", state.text()));
-    let delete = (!state.is_over()).then(|| format!("it is {}; stop it first", state.text()));
-    Actions { stop: Action { refused: stop }, rerun: Action { refused: None }, delete: Action { refused: delete } }
+    let (en, zh) = (state.text(), state.words().zh);
+    let already = || Words::new(format!("it is {en} already"), format!("作业已是“{zh}”状态"));
+    let first = || Words::new(format!("it is {en}; stop it first"), format!("作业处于“{zh}”状态，请先停止"));
+    let stop = next(state, JobEvent::StopAsked).err().map(|_| already());
+    let delete = (!state.is_over()).then(first);
+    Actions { stop: Action::new(stop), rerun: Action::new(None), delete: Action::new(delete) }
 }
 
 /// A job as people call it.
@@ -241,6 +245,7 @@ fn run_view(mut run: Run) -> RunView {
         ended_at_ms: run.ended_at_ms,
         exit_code: run.ending.as_ref().and_then(|ending| ending.cause.exit_code()),
         ending: run.ending,
+        missing_zh: run.missing.iter().map(|it| less::words(it).say(Lang::Zh).to_owned()).collect(),
         missing: run.missing,
         commit: run.commit,
         sync: run.sync,

@@ -11,7 +11,8 @@ use model::{
     plan::{Beginning, FormerJob},
     provenance::Found,
     resources::Bytes,
-    wire::{CodeProvenance, ErrorBody, Lineage, LineageEdge, LineageKind, LineageNode},
+    wire::{CodeProvenance, ErrorBody, Lineage, LineageEdge, LineageKind, LineageNode, UploadFacts},
+    words::{Lang, Words},
 };
 
 use super::{AppState, compare::in_words, dossier::Dossier, guard::Caller, jobs, provenance::code_of};
@@ -83,8 +84,9 @@ impl Drawing<'_, '_> {
             self.graph.edge(&id, own, "code");
         }
         if let Some(python) = &dossier.python {
-            let label = format!("Python {} with {} packages", python.packages.python, python.packages.packages.len());
-            let environment = node(LineageKind::Environment, &label, String::new(), Some(python.fingerprint.clone()));
+            let (version, count) = (&python.packages.python, python.packages.packages.len());
+            let label = Words::new(format!("Python {version} with {count} packages"), format!("Python {version}，{count} 个软件包"));
+            let environment = node(LineageKind::Environment, label, Words::default(), Some(python.fingerprint.clone()));
             let id = self.graph.node(LineageNode { id: format!("environment:{}", python.fingerprint), ..environment });
             self.graph.edge(&id, own, "environment");
         }
@@ -136,7 +138,7 @@ impl Drawing<'_, '_> {
         for (path, place) in inputs.chain(began) {
             let content = found.into_iter().flat_map(|it| &it.inputs).find(|it| it.path == path).map(|it| &it.content);
             let print = content.map(|it| it.fingerprint.clone());
-            let id = self.graph.node(node(LineageKind::Data, &place, content.map(in_words).unwrap_or_default(), print));
+            let id = self.graph.node(node(LineageKind::Data, place.as_str().into(), content.map(in_words).unwrap_or_default(), print));
             self.graph.edge(&id, own, &path);
             for (writer, _) in lineage::at(self.sql, How::Writes, &place, LATER_MAX)? {
                 if let (true, Seen::Job(writer)) = (writer < job.id, self.visible(writer)?) {
@@ -153,7 +155,7 @@ impl Drawing<'_, '_> {
     fn forward_from(&mut self, own: &str, job: &Job) -> Result<(), StoreError> {
         for place in lineage::written(&job.plan, job.version) {
             let place = place.without_query();
-            let id = self.graph.node(node(LineageKind::Output, &place, String::new(), None));
+            let id = self.graph.node(node(LineageKind::Output, place.as_str().into(), Words::default(), None));
             self.graph.edge(own, &id, "output");
             for (reader, _) in lineage::at(self.sql, How::Reads, &place, LATER_MAX)? {
                 self.later(reader, job.id, &id, "input")?;
@@ -191,27 +193,34 @@ enum Seen {
 }
 
 fn job_node(job: &Job) -> LineageNode {
-    let label = jobs::label(job);
-    let detail = job.reason.en.clone();
-    LineageNode { id: format!("job:{}", job.id), kind: LineageKind::Job, label, detail, fingerprint: None, state: Some(job.state) }
+    let node = node(LineageKind::Job, jobs::label(job).into(), job.reason.clone(), None);
+    LineageNode { id: format!("job:{}", job.id), state: Some(job.state), ..node }
 }
 
 fn code_node(dossier: &Dossier, code: CodeProvenance) -> LineageNode {
     let upload = dossier.uploaded.as_ref();
-    let label = upload.map(|it| format!("upload {}", it.digest.get(..12).unwrap_or(&it.digest)));
-    let size = upload.map(|it| format!("{} files, {}", it.files, Bytes(it.bytes)));
-    let commit = code.commit.as_ref().map(|it| format!("commit {it}"));
-    let changed = code.dirty.filter(|it| *it).map(|_| "with changes that are not in it".to_owned());
-    let detail: Vec<String> = [size, commit, changed, code.content.as_ref().map(in_words)].into_iter().flatten().collect();
+    let print = |it: &UploadFacts| it.digest.get(..12).unwrap_or(&it.digest).to_owned();
+    let label = upload.map(print).map(|it| Words::new(format!("upload {it}"), format!("上传 {it}")));
+    let size = upload.map(|it| {
+        let (files, bytes) = (it.files, Bytes(it.bytes));
+        Words::new(format!("{files} files, {bytes}"), format!("{files} 个文件，{bytes}"))
+    });
+    let commit = code.commit.as_ref().map(|it| Words::new(format!("commit {it}"), format!("提交 {it}")));
+    let changed = code.dirty.filter(|it| *it).map(|_| Words::new("with changes that are not in it", "另有未提交的改动"));
+    let detail: Vec<Words> = [size, commit, changed, code.content.as_ref().map(in_words)].into_iter().flatten().collect();
+    let listed = |lang, comma| detail.iter().map(|it| it.say(lang)).collect::<Vec<_>>().join(comma);
+    let detail = Words::new(listed(Lang::En, ", "), listed(Lang::Zh, "，"));
     let print = upload.map(|it| it.digest.clone()).or(code.commit).or(code.content.map(|it| it.fingerprint));
-    node(LineageKind::Code, label.as_deref().unwrap_or(&code.source), detail.join(", "), print)
+    node(LineageKind::Code, label.unwrap_or(code.source.into()), detail, print)
 }
 
 fn gone_node(former: &FormerJob) -> LineageNode {
-    let node = node(LineageKind::Job, &former.label, "deleted since".into(), None);
+    let node = node(LineageKind::Job, former.label.as_str().into(), Words::new("deleted since", "后来已删除"), None);
     LineageNode { id: format!("job:{}", former.id), ..node }
 }
 
-fn node(kind: LineageKind, label: &str, detail: String, fingerprint: Option<String>) -> LineageNode {
-    LineageNode { id: format!("{}:{label}", kind.text()), kind, label: label.to_owned(), detail, fingerprint, state: None }
+fn node(kind: LineageKind, label: Words, detail: Words, fingerprint: Option<String>) -> LineageNode {
+    let id = format!("{}:{label}", kind.text());
+    let (Words { en: label, zh: label_zh }, Words { en: detail, zh: detail_zh }) = (label, detail);
+    LineageNode { id, kind, label, label_zh, detail, detail_zh, fingerprint, state: None }
 }

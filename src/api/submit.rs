@@ -26,6 +26,7 @@ use super::{
     extract::{Body, Query},
     guard::Caller,
     jobs::{found, label},
+    language::{LangQuery, Language},
     original::Sent,
     uploads::{self, Named},
     volumes,
@@ -48,6 +49,7 @@ pub const JOB_FILE_BYTES_MAX: usize = 1 << 20;
 const OUR_DIALECT: &str = "trainmaster";
 
 #[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub struct SubmitQuery {
     /// Only says what would run: the answer is a `Planned`.
     #[serde(default)]
@@ -65,17 +67,18 @@ pub struct SubmitQuery {
 
 /// Submits a job file: YAML or JSON, of our own or of another dialect, as it is. Answered once the job is
 /// durable. The same `Idempotency-Key` with the same file, `name` and `from` answers with the same job, however often it is sent.
-#[utoipa::path(post, path = "/api/v1/jobs", params(SubmitQuery, ("Idempotency-Key" = Option<String>, Header)),
+#[utoipa::path(post, path = "/api/v1/jobs", params(SubmitQuery, LangQuery, ("Idempotency-Key" = Option<String>, Header)),
     request_body(content((String = "application/yaml"), (Handed = "application/vnd.trainmaster.handed+json"))),
     responses((status = 201, body = Submitted), (status = 200, description = "The key was known, or a dry run", body = SubmitAnswer),
         (status = 409, body = ErrorBody), (status = 413, body = ErrorBody), (status = 422, body = ErrorBody)))]
 pub async fn submit(
     State(app): AppState,
     Caller(holder): Caller,
-    Query(query): Query<SubmitQuery>,
+    asked: (Query<SubmitQuery>, Language),
     headers: HeaderMap,
     Body(body): Body,
 ) -> Result<(StatusCode, Json<SubmitAnswer>), Error> {
+    let (Query(query), Language(lang)) = asked;
     let key = idempotency_key(&headers, &query, &body)?;
     let sent = Sent::read(headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes), &body)?;
     let given = Given { name: query.name.clone(), otherwise: None, user: Some(holder.user.clone()) };
@@ -83,7 +86,8 @@ pub async fn submit(
     plan.origin = origin(&app, &holder, &query, &report).await?;
     volumes::check_named(&app, &holder, &plan).await?;
     let plan = with_former(&app, &holder, plan).await?;
-    let notes = remarks(&plan, &app.house);
+    let remarks = remarks(&plan, &app.house);
+    let notes: Vec<String> = remarks.iter().map(|words| words.say(lang).to_owned()).collect();
     if query.dry_run {
         let ours = (!report.dialect.is_empty()).then(|| to_yaml(&spec));
         let dialect = if report.dialect.is_empty() { OUR_DIALECT.into() } else { report.dialect };
@@ -97,7 +101,7 @@ pub async fn submit(
     let (secrets, seal) = (spec.take_secrets(), app.seal.clone());
     let original = sent.kept(&given);
     let spec = serde_json::to_string(&spec).map_err(|error| Error::Internal(error.to_string()))?;
-    let new = NewJob { id, owner: holder.user, spec, plan, notes: notes.clone(), at_ms: now_ms(), key: key.clone() };
+    let new = NewJob { id, owner: holder.user, spec, plan, notes: remarks, at_ms: now_ms(), key: key.clone() };
     let submit = move |sql: &Sql<'_>| {
         let submission = take_in(sql, &new, (upload, original))?;
         if let Submission::Made { .. } = submission {

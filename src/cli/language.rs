@@ -2,7 +2,7 @@
 
 use model::words::Lang;
 
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct LangArgs {
     /// en or zh; if not given, as LANG says
     #[arg(long, value_parser = parse)]

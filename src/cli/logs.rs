@@ -280,6 +280,7 @@ mod tests {
             exit_code: None,
             reason: String::new(),
             missing: Vec::new(),
+            missing_zh: Vec::new(),
             commit: None,
             sync: None,
         };

@@ -6,6 +6,7 @@ use super::{
     context::{Context, job_path},
     dry_run::plan_text,
     failure::{Exit, Failure},
+    language::LangArgs,
     output,
     report::{ReportArgs, tell},
     terminal::plain,
@@ -20,9 +21,9 @@ pub async fn original(context: &Context, job: &str) -> Result<Exit, Failure> {
     }
     let it: OriginalFile = context.get(&path).await?;
     let name = it.file.clone().unwrap_or_else(|| job.to_owned());
-    tell(&name, &Report { dialect: it.dialect, notes: it.report }, ReportArgs { strict: false, every_field: true }, false)?;
+    tell(&name, &Report { dialect: it.dialect, notes: it.report }, ReportArgs { every_field: true, ..ReportArgs::default() }, false)?;
     let Some(text) = it.text else {
-        let why = it.missing.map(|it| it.en).unwrap_or_default();
+        let why = it.missing.map(|it| it.say(LangArgs::default().lang()).to_owned()).unwrap_or_default();
         return Err(Failure::usage(format!("the file of {} is not kept: {}", plain(job), plain(&why)))
             .hint(format!("`trainmaster show {job} --json` has the spec that it became")));
     };

@@ -176,6 +176,7 @@ mod tests {
             reason: String::new(),
             ending,
             missing: Vec::new(),
+            missing_zh: Vec::new(),
             commit: None,
             sync: None,
         }
@@ -189,7 +190,7 @@ mod tests {
         let mut job = fake::job("digits", JobState::Running);
         job.params = [("lr".to_string(), model::spec::Param::Number(0.1)), ("batch".to_string(), model::spec::Param::Whole(16))].into();
         (job.attempt, job.tags, job.description) = (2, vec!["example".into()], "Handwritten\ndigits".into());
-        let allowed = Action { refused: None };
+        let allowed = Action::new(None);
         let detail = JobDetail {
             summary: job,
             spec: serde_json::Value::Null,

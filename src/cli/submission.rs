@@ -1,11 +1,15 @@
 //! Sending a spec to the server so that it arrives exactly once.
 
 use bytes::Bytes;
-use model::wire::{HANDED, Handed, Planned, Submitted};
+use model::{
+    wire::{HANDED, Handed, Planned, Submitted},
+    words::Lang,
+};
 
 use super::{
     context::{Context, query, read_answer},
     failure::Failure,
+    language::{LangArgs, spelled},
 };
 use crate::client::Call;
 
@@ -60,14 +64,22 @@ impl Parcel {
 pub async fn submit(context: &Context, parcel: &Parcel) -> Result<Submitted, Failure> {
     let key = uuid::Uuid::now_v7().simple().to_string();
     let Source { file, dialect, .. } = parcel.source.clone();
-    let path = format!("/api/v1/jobs{}", query(&[("from", parcel.from.clone()), ("file", file), ("dialect", dialect)]));
+    let asked = [("from", parcel.from.clone()), ("file", file), ("dialect", dialect), ("lang", terminals())];
+    let path = format!("/api/v1/jobs{}", query(&asked));
     let answer = context.insist(|| parcel.call(&path).header("idempotency-key", key.clone())).await?;
     read_answer(&answer)
 }
 
 /// What would be run, without running it.
 pub async fn plan(context: &Context, parcel: &Parcel) -> Result<Planned, Failure> {
-    context.ask(parcel.call("/api/v1/jobs?dry_run=true")).await
+    let path = format!("/api/v1/jobs{}", query(&[("dry_run", Some("true".into())), ("lang", terminals())]));
+    context.ask(parcel.call(&path)).await
+}
+
+/// The language of the terminal, where it is not the server's own.
+fn terminals() -> Option<String> {
+    let lang = LangArgs::default().lang();
+    (lang != Lang::default()).then(|| spelled(lang).to_owned())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{
     ids::{JobId, NodeName, RoleName, RunKey, TaskName},
+    less,
     resources::Resources,
     standing::{Placed, RunFacts, Tally},
     sync::SyncState,
@@ -263,15 +264,9 @@ pub fn started(sql: &Sql<'_>, run: &RunKey, at_ms: u64, pid: u32, missing: &[Str
     )?;
     if changed > 0 {
         let level = if missing.is_empty() { EventLevel::Info } else { EventLevel::Warning };
-        events::append(sql, &NewEvent::of_run(at_ms, run, "task_started", less(missing)).level(level))?;
+        events::append(sql, &NewEvent::of_run(at_ms, run, "task_started", less::all(missing)).level(level))?;
     }
     Ok(Written::from_rows(changed))
-}
-
-/// What a task goes without.
-fn less(missing: &[String]) -> Words {
-    let all = missing.join("; ");
-    if all.is_empty() { Words::default() } else { Words::new(all.clone(), format!("缺少：{all}")) }
 }
 
 /// Notes that the child has failed and its sandbox stays, once. The process to step in by is the one that is left.

@@ -237,8 +237,10 @@ fn one_can_step_into_the_sandbox_of_a_failed_task_until_the_job_is_stopped() {
     assert_eq!(run_of(&house.show(&job), "main-0"), Some(run), "a server's death changes nothing");
     if is_root("enter another process's namespaces") {
         let pid = run["pid"].to_string();
-        let seen =
-            std::process::Command::new("nsenter").args(["-t", &pid, "-a", "sh", "-c", "cat /code/train.py /tmp/trace"]).output().unwrap();
+        let seen = std::process::Command::new("nsenter")
+            .args(["-t", &pid, "-m", "-p", "-w", "sh", "-c", "cat /code/train.py /tmp/trace"])
+            .output()
+            .unwrap();
         assert_eq!(text(&seen.stdout), "the codetrace\n", "{}", text(&seen.stderr));
     }
     stop(&house, &job);

@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { serveGit } from './git.mjs'
-import { House } from './house.mjs'
+import { House, until } from './house.mjs'
 
 let house
 let git
@@ -166,4 +166,19 @@ test('two roles of the professional form, one taken away again', async () => {
   await page.getByText('Nothing is wrong with it').waitFor()
   const draft = await page.evaluate(() => sessionStorage.getItem('trainmaster.draft'))
   assert.deepEqual(Object.keys((await house.ask('POST', '/api/v1/jobs?dry_run=true', draft)).plan.roles), ['0'])
+})
+
+test('a free name is there before anybody thinks of one, and goes as soon as somebody does', async () => {
+  const page = await house.inside({ language: 'en' })
+  const name = page.getByLabel('Name', { exact: true })
+  const reads = text => until(`the name is ${text}`, async () => (await name.inputValue()) === text)
+  await house.line('jax', 'true')
+  await page.goto(`${house.url}/create?framework=jax`)
+  await reads('jax-2')
+  await page.getByLabel('Git address').fill('https://example.org/ann/mnist.git')
+  await reads('mnist')
+  await name.fill('')
+  await page.getByLabel('Framework').selectOption('keras')
+  await page.getByText('A name for the job.').waitFor()
+  await reads('')
 })

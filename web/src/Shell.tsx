@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useEffect } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
 import { logOut } from './api/actions.ts'
 import { ApiError } from './api/error.ts'
@@ -52,9 +52,15 @@ export function LanguageSelect() {
 function Navigation() {
   const words = useWords()
   const [here] = useLocation()
+  const nav = useRef<HTMLElement>(null)
+  // On a telephone the places are a row that is wider than the window.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is looked at again wherever one goes
+  useEffect(() => {
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [here])
   const isHere = (path: string) => (path === paths.home ? here === path : here === path || here.startsWith(`${path}/`))
   return (
-    <nav aria-label={words.nav.main}>
+    <nav ref={nav} aria-label={words.nav.main}>
       {PLACES.map(([key, icon]) => (
         <Link key={key} href={NAMED[key]} aria-current={isHere(NAMED[key]) ? 'page' : undefined}>
           <Icon name={icon} />

@@ -71,7 +71,9 @@ export function clock(atMs: number): string {
 /** `2 CPU · 4 GiB · 1 × A100` */
 export function resources(amount: Resources): string {
   const accelerators = Object.entries(amount.accelerators ?? {}).map(([kind, count]) => `${count} × ${kind}`)
-  return [`${cpus(amount.cpus_milli)} CPU`, bytes(amount.memory_bytes), ...accelerators].join(' · ')
+  const all = [`${cpus(amount.cpus_milli)} CPU`, bytes(amount.memory_bytes), ...accelerators]
+  // A line may end between two of them, and not between a number and its unit.
+  return all.map(it => it.replaceAll(' ', '\u00a0')).join('\u00a0· ')
 }
 
 /** A moment as an input for local dates and times takes it. */

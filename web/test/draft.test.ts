@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { draftOf, isOurs, newDraft, setField, textOf } from '../src/pages/create/draft.ts'
 import * as pro from '../src/pages/create/pro.ts'
 import * as simple from '../src/pages/create/simple.ts'
+import { suggestedName } from '../src/pages/create/suggest.ts'
 
 test('what the form does not know stays where it is', () => {
   const text =
@@ -93,4 +94,20 @@ test('parameters are numbers and truths where they look like it', () => {
   ])
   assert.match(draft.text, /lr: 0.1\n {2}on: true\n {2}tag: 1.0.2/)
   assert.deepEqual([pro.numberOrWord('0.'), pro.numberOrWord('-5'), pro.numberOrWord('all')], ['0.', -5, 'all'])
+})
+
+test('a job is called after its code, its image or its framework, by a name that is free', () => {
+  const suggested = (draft: ReturnType<typeof newDraft>, ...taken: string[]) => suggestedName(draft, new Set(taken))
+  const git = (url: string) => simple.setGit(newDraft(), 'git', url)
+  assert.equal(suggested(newDraft()), 'train')
+  assert.equal(suggested(simple.setFramework(newDraft(), 'pytorch'), 'pytorch', 'pytorch-2'), 'pytorch-3')
+  const image = simple.setImage(
+    simple.setFramework(newDraft(), 'image'),
+    'registry.example.org:5000/team/resnet_50:1.2',
+  )
+  assert.equal(suggested(image), 'resnet-50')
+  assert.equal(suggested(git('https://example.org/ann/mnist.git')), 'mnist')
+  assert.equal(suggested(git('https://example.org/ann/my digits/')), 'my-digits')
+  assert.equal(suggested(simple.setFramework(git('https://example.o'), 'jax')), 'jax')
+  assert.equal(suggested(git(`https://example.org/${'a'.repeat(200)}`)).length, 60)
 })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { ago, bytes, duration } from '../src/format.ts'
 import { keysAt, pathAtLine, type Schema, valuesAt } from '../src/pages/create/schema.ts'
@@ -90,4 +91,14 @@ test('the editor offers what the schema has at a place', () => {
     valuesAt(schema, ['roles', 'w', 'kind']).map(it => it.label),
     ['a', 'b'],
   )
+})
+
+test('whatever happens to a job has a word in the timeline', () => {
+  const source = readFileSync('../model/src/timeline.rs', 'utf8')
+  const kinds = [...source.matchAll(/^ {4}\("(\w+)",/gm)].map(it => it[1] ?? '')
+  assert.ok(kinds.length > 20)
+  for (const words of [en, zh]) {
+    const unknown = kinds.filter(kind => !(kind in words.job.events) && !(kind in words.states))
+    assert.deepEqual(unknown, [])
+  }
 })

@@ -3,13 +3,14 @@
 
 use indexmap::IndexMap;
 
-use super::{Dialect, Notes, Source};
+use super::{Dialect, Notes, Source, note::with_words};
 use crate::{
     located::{Entry, Kind, Node, Place, Scalar, Value},
     spec::{
         Accelerators, Command, Completion, Convention, JobSpec, Param, Ports, Problem, RoleSpec, Size, Threshold, ThresholdWord, in_order,
         join, nearest, shown,
     },
+    words::Words,
 };
 
 mod even;
@@ -112,8 +113,8 @@ impl Reader {
     }
 
     fn unknown(&mut self, field: &Field<'_>, known: &[&str]) {
-        let meant = nearest(field.key, known.iter().copied()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        self.notes.ignored(&field.path, field.place, format!("the chart has no such value{meant}"));
+        let none = Words::new("the chart has no such value", "这个 chart 没有这个值");
+        self.notes.ignored(&field.path, field.place, none.then(&meant(field.key, known.iter().copied())));
     }
 
     fn role(&mut self, section: &Field<'_>) {
@@ -132,8 +133,9 @@ impl Reader {
             }
         }
         if gpus.is_none() && section.key == "worker" {
-            let why = format!("{}; gpuCount is not given, and the chart's default is {WORKER_GPUS_DEFAULT}", becomes("accelerators"));
-            self.notes.changed(join(&section.path, "gpuCount"), section.place, why);
+            let en = format!("gpuCount is not given, and the chart's default is {WORKER_GPUS_DEFAULT}");
+            let zh = format!("没有写 gpuCount，chart 的默认值是 {WORKER_GPUS_DEFAULT}");
+            self.notes.changed(join(&section.path, "gpuCount"), section.place, with_words(becomes("accelerators"), (en, zh)));
             gpus = Some(WORKER_GPUS_DEFAULT);
         }
         role.command = command.unwrap_or_else(|| self.program(section));
@@ -147,12 +149,12 @@ impl Reader {
 
     /// What the chart's images run, in the directory that the task begins in.
     fn program(&mut self, section: &Field<'_>) -> Command {
-        let why = format!(
-            "roles.{}.command; the chart's image brings its own main.py: where no images are run, give its directory with `--code DIR`, \
+        let about = (
+            "the chart's image brings its own main.py: where no images are run, give its directory with `--code DIR`, \
              or write a `command` of your own here",
-            section.key
+            "chart 的镜像自带 main.py；不运行镜像时，请用 `--code DIR` 给出它所在的目录，或在这里写自己的 `command`",
         );
-        self.notes.changed(join(&section.path, "command"), section.place, why);
+        self.notes.changed(join(&section.path, "command"), section.place, with_words(format!("roles.{}.command", section.key), about));
         let flags: Vec<String> = HYPERPARAMS.iter().map(|(_, name, _)| format!("--{name} {{{{ params.{name} }}}}")).collect();
         Command::Line(format!("python3 main.py {} --logdir {SHARED}", flags.join(" ")))
     }
@@ -167,16 +169,21 @@ impl Reader {
             completion: Completion { min_failed: Some(Threshold::Word(ThresholdWord::Never)), wait: Some(false), ..Completion::default() },
             ..RoleSpec::default()
         };
-        let why = "roles.tensorboard; a task beside the others, which ends with them and whose failure does not count";
-        self.notes.changed(&section.path, section.place, why);
+        let about = (
+            "a task beside the others, which ends with them and whose failure does not count",
+            "与其他任务并行的一个任务，随它们一起结束，失败也不计",
+        );
+        self.notes.changed(&section.path, section.place, with_words("roles.tensorboard", about));
         for field in self.fields(section) {
             match field.key {
                 "image" => role.image = self.image(&field, "roles.tensorboard.image"),
                 "imagePullPolicy" => self.pull_policy(&field),
                 "serviceType" => {
-                    let why =
-                        "roles.tensorboard.ports; it listens on a port of its node that `trainmaster show` tells, and no service is made";
-                    self.notes.changed(&field.path, field.place, why);
+                    let about = (
+                        "it listens on a port of its node that `trainmaster show` tells, and no service is made",
+                        "它监听所在节点的一个端口，`trainmaster show` 会显示是哪一个；不会创建 service",
+                    );
+                    self.notes.changed(&field.path, field.place, with_words("roles.tensorboard.ports", about));
                 }
                 "command" => role.command = self.command(&field, "roles.tensorboard.command").unwrap_or_default(),
                 _ => self.unknown(&field, &["image", "imagePullPolicy", "serviceType", "command"]),
@@ -191,16 +198,16 @@ impl Reader {
             let Some(value) = self.hyperparam(field) else { continue };
             match HYPERPARAMS.iter().find(|(key, ..)| *key == field.key) {
                 Some((_, name, _)) => {
-                    self.notes.kept(&field.path, field.place, format!("params.{name}, which the program has as --{name}"));
+                    let (en, zh) =
+                        (format!("params.{name}, which the program has as --{name}"), format!("params.{name}，程序以 --{name} 得到它"));
+                    self.notes.kept(&field.path, field.place, (en, zh));
                     params.insert((*name).to_owned(), value);
                 }
                 None => {
-                    let meant = nearest(field.key, HYPERPARAMS.iter().map(|(key, ..)| *key));
-                    let meant = meant.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
                     let name = field.key;
-                    let why = format!(
-                        "params.{name}; the chart's program has no flag for it, a command has it as {{{{ params.{name} }}}}{meant}"
-                    );
+                    let en = format!("the chart's program has no flag for it, a command has it as {{{{ params.{name} }}}}");
+                    let zh = format!("chart 的程序没有对应的参数；命令里可以写 {{{{ params.{name} }}}}");
+                    let why = with_words(format!("params.{name}"), (en, zh)).then(&meant(name, HYPERPARAMS.iter().map(|(key, ..)| *key)));
                     self.notes.changed(&field.path, field.place, why);
                     params.insert(field.key.to_owned(), value);
                 }
@@ -231,12 +238,15 @@ impl Reader {
     fn mount_path(&mut self, field: &Field<'_>) {
         match scalar(field.node) {
             Some(path) => {
-                let why = format!(
-                    "logs and checkpoints go to {SHARED}, which all tasks of the job share on a node, and not to {}; \
-                     data to read is given as `input` and found at /input",
-                    shown(&path.text)
+                let path = shown(&path.text);
+                let en = format!(
+                    "logs and checkpoints go to {SHARED}, which all tasks of the job share on a node, and not to {path}; \
+                     data to read is given as `input` and found at /input"
                 );
-                self.notes.changed(&field.path, field.place, why);
+                let zh = format!(
+                    "日志和检查点写到 {SHARED}（同一节点上的任务共用），而不是 {path}；要读取的数据用 `input` 给出，任务在 /input 读到"
+                );
+                self.notes.changed(&field.path, field.place, (en, zh));
             }
             None => self.problem(field, "must be a path", "write a directory such as /data"),
         }
@@ -248,8 +258,8 @@ impl Reader {
                 "mountPath" => self.mount_path(&field),
                 "pvc" => {
                     for claim in self.fields(&field) {
-                        let why = "no volume is claimed here; the job's files lie on the node's own disk";
-                        self.notes.ignored(&claim.path, claim.place, why);
+                        let en = "no volume is claimed here; the job's files lie on the node's own disk";
+                        self.notes.ignored(&claim.path, claim.place, (en, "这里不申请存储卷；作业的文件放在节点自己的磁盘上"));
                     }
                 }
                 _ => self.unknown(&field, &["mountPath", "pvc"]),
@@ -283,15 +293,17 @@ impl Reader {
     }
 
     fn pull_policy(&mut self, field: &Field<'_>) {
-        self.notes.ignored(&field.path, field.place, "when an image is fetched is the cluster's own business");
+        let why = ("when an image is fetched is the cluster's own business", "何时拉取镜像由集群自己决定");
+        self.notes.ignored(&field.path, field.place, why);
     }
 
     fn port(&mut self, field: &Field<'_>, becomes: &str) {
         let port = scalar(field.node).and_then(|scalar| scalar.text.parse::<u16>().ok()).filter(|port| *port > 0);
         match port {
             Some(port) => {
-                let why = format!("{becomes}; a free port labelled `grpc` takes the place of {port}, as tasks may share a machine");
-                self.notes.changed(&field.path, field.place, why);
+                let en = format!("a free port labelled `grpc` takes the place of {port}, as tasks may share a machine");
+                let zh = format!("任务可能在同一台机器上，所以改用一个空闲端口，标签为 `grpc`，不用 {port}");
+                self.notes.changed(&field.path, field.place, with_words(becomes, (en, zh)));
             }
             None => self.problem(field, "must be a port from 1 to 65535", "write a number such as 8000"),
         }
@@ -312,6 +324,12 @@ impl Reader {
         }
         command
     }
+}
+
+/// The name that somebody may have had in mind.
+fn meant<'a>(unknown: &str, known: impl Iterator<Item = &'a str>) -> Words {
+    let ask = |near: &str| Words::new(format!("did you mean `{near}`?"), format!("是不是想写 `{near}`？"));
+    nearest(unknown, known).map(ask).unwrap_or_default()
 }
 
 /// A value that is there and is one word, in quotes or not.

@@ -1,17 +1,21 @@
 //! What OpenPAI's three kinds of job files share.
 
+use super::note::with_words;
 use crate::{
     framework::FrameworkName,
     ids::{JobName, RoleName},
     located::{Kind, Scalar},
+    words::Words,
 };
 
 /// Why the image of a file is kept and still not the last word.
-pub(super) fn image_note(image: &str) -> String {
+pub(super) fn image_note(image: &str) -> Words {
     let preset = FrameworkName::of_image(image).text();
-    format!(
-        "image; a cluster that runs no images runs the tasks with the machine's own programs: add `framework: {preset}` there for a Python environment"
-    )
+    let en = format!(
+        "a cluster that runs no images runs the tasks with the machine's own programs: add `framework: {preset}` there for a Python environment"
+    );
+    let zh = format!("不能运行镜像的集群会使用机器自带的程序；需要 Python 环境时请加上 `framework: {preset}`");
+    with_words("image", (en, zh))
 }
 
 /// OpenPAI took longer and odder names than we do. The name as it can stand here, and whether it had to be changed.
@@ -111,7 +115,7 @@ mod tests {
             ("example/jax:0.4", "jax"),
             ("ubuntu:16.04", "python"),
         ] {
-            assert!(image_note(image).contains(&format!("`framework: {framework}`")), "{image}: {}", image_note(image));
+            assert!(image_note(image).en.contains(&format!("`framework: {framework}`")), "{image}: {}", image_note(image));
         }
     }
 }

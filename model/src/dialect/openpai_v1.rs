@@ -1,7 +1,7 @@
 //! OpenPAI's first job files, JSON, as versions 0.1 to 1.0 took them.
 
 use crate::{
-    dialect::{Dialect, Given, Notes, Source, loose_json, openpai_common},
+    dialect::{Dialect, Given, Notes, Source, loose_json, note::with_words, openpai_common},
     located::{Node, Place, Value},
     spec::{Convention, Elsewhere, Field, JobSpec, Keys, Problem, Retries, RetriesWord},
 };
@@ -96,15 +96,14 @@ fn name(r: &mut Reader, keys: &mut Keys<'_>, given: &Given) -> String {
 pub(super) fn noted_name(r: &mut Reader, written: Option<(String, Field<'_>)>, given: &Given) -> String {
     let Some((written, field)) = written else { return given.name.clone().unwrap_or_default() };
     if let Some(name) = &given.name {
-        r.changed(&field, "name; the one that was given beside the file counts");
+        r.changed(&field, with_words("name", ("the one that was given beside the file counts", "以文件之外另给的名称为准")));
         return name.clone();
     }
     let (name, changed) = openpai_common::job_name(&written);
     if changed {
-        r.changed(
-            &field,
-            format!("name; it is `{name}` here, because a name has at most 64 characters and begins with a letter or a digit"),
-        );
+        let en = format!("it is `{name}` here, because a name has at most 64 characters and begins with a letter or a digit");
+        let zh = format!("在这里叫 `{name}`，因为名称最多 64 个字符，以字母或数字开头");
+        r.changed(&field, with_words("name", (en, zh)));
     } else {
         r.kept(&field, "name");
     }
@@ -126,7 +125,10 @@ fn login(r: &mut Reader, keys: &mut Keys<'_>) {
     if let Some((field, _)) = r.text_or_nothing(keys, "authFile") {
         r.ignored(
             &field,
-            "files of OpenPAI's file system cannot be read here; sign in to the image's registry on the machines that run images",
+            (
+                "files of OpenPAI's file system cannot be read here; sign in to the image's registry on the machines that run images",
+                "这里读不到 OpenPAI 文件系统里的文件；请在运行镜像的机器上登录镜像仓库",
+            ),
         );
     }
 }
@@ -134,9 +136,10 @@ fn login(r: &mut Reader, keys: &mut Keys<'_>) {
 pub(super) fn virtual_cluster(r: &mut Reader, keys: &mut Keys<'_>) {
     let Some((field, text)) = r.text_or_nothing(keys, "virtualCluster") else { return };
     if text == "default" {
-        r.kept(&field, "jobs wait in the one queue there is");
+        r.kept(&field, ("jobs wait in the one queue there is", "所有作业在同一个队列里等待"));
     } else {
-        r.ignored(&field, "there is one queue for all jobs here; use `priority` to let some go first");
+        let en = "there is one queue for all jobs here; use `priority` to let some go first";
+        r.ignored(&field, (en, "这里所有作业共用一个队列；想让某些作业先运行，请用 `priority`"));
     }
 }
 
@@ -152,18 +155,18 @@ pub(super) fn gpu_type(r: &mut Reader, keys: &mut Keys<'_>) -> Option<String> {
         );
         return None;
     }
-    r.kept(&field, "roles.*.accelerators; every accelerator is of this type");
+    r.kept(&field, with_words("roles.*.accelerators", ("every accelerator is of this type", "所有加速卡都是这个型号")));
     Some(kind)
 }
 
 pub(super) fn retries(r: &mut Reader, field: &Field<'_>) -> Option<Retries> {
     match r.whole(field, -2..=u32::MAX as i64)? {
         -2 => {
-            r.kept(field, "retries; -2 means forever, also after a success");
+            r.kept(field, with_words("retries", ("-2 means forever, also after a success", "-2 表示无限次，成功之后也重来")));
             Some(Retries::Word(RetriesWord::Forever))
         }
         -1 => {
-            r.kept(field, "retries; -1 means as often as it fails");
+            r.kept(field, with_words("retries", ("-1 means as often as it fails", "-1 表示失败多少次就重试多少次")));
             Some(Retries::Word(RetriesWord::Always))
         }
         count => {
@@ -177,7 +180,8 @@ fn extras(r: &mut Reader, keys: &mut Keys<'_>) {
     let Some(field) = r.field(keys, "extras") else { return };
     for (name, field, _) in r.map(&field, "write a map, or remove it") {
         if name.contains(|c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_') {
-            r.ignored(&field, "it was for plugins of OpenPAI's pages, and nothing here reads it; remove it");
+            let en = "it was for plugins of OpenPAI's pages, and nothing here reads it; remove it";
+            r.ignored(&field, (en, "它是给 OpenPAI 网页插件用的，这里没有谁会读它；请删掉"));
         } else {
             r.walk.tell(&field, format!("unknown key {}", crate::spec::shown(name)), "a key has letters, digits, `.` and `_`");
         }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::{
     dialect::{
-        Dialect, Given, Notes, Source, loose_json, openpai_common,
+        Dialect, Given, Notes, Source, loose_json,
+        note::with_words,
+        openpai_common,
         openpai_v1::{self, dirs::OUTPUT, reader::Reader, roles},
     },
     located::{Kind as ScalarKind, Node, Place, Value},
@@ -82,7 +84,9 @@ fn job(r: &mut Reader, root: &Node, given: &Given) -> Option<JobSpec> {
 fn is_job(r: &mut Reader, keys: &mut Keys<'_>) -> bool {
     if let Some(field) = r.field(keys, "protocol_version") {
         match scalar(field.node) {
-            Some((scalar, _)) if matches!(scalar.text.as_str(), "v2" | "") => r.kept(&field, "says whose file this is"),
+            Some((scalar, _)) if matches!(scalar.text.as_str(), "v2" | "") => {
+                r.kept(&field, ("says whose file this is", "说明这是哪种文件"))
+            }
             Some(_) | None => r.walk.wrong(&field, "v2", "write `protocol_version: v2`"),
         }
     }
@@ -92,7 +96,7 @@ fn is_job(r: &mut Reader, keys: &mut Keys<'_>) -> bool {
             r.walk.tell(&field, format!("this is a {}, not a job", shown(&text)), "submit the job that uses it");
             return false;
         }
-        Some(_) => r.kept(&field, "says that this is a job"),
+        Some(_) => r.kept(&field, ("says that this is a job", "说明这是一个作业")),
         None => {}
     }
     true
@@ -124,12 +128,13 @@ fn parameters(r: &mut Reader, keys: &mut Keys<'_>) -> indexmap::IndexMap<String,
     let mut params = indexmap::IndexMap::new();
     let Some(field) = r.field(keys, "parameters").filter(|field| !is_null(field.node)) else { return params };
     for (name, field, _) in r.map(&field, "write `NAME: value` pairs") {
+        let about = (format!("put in where the file says `$${name}$$`"), format!("填入文件中写着 `$${name}$$` 的地方"));
         match param(&field).filter(|_| template::is_name(name)) {
             Some(param) => {
-                r.kept(&field, format!("{}; put in where the file says `$${name}$$`", join("params", name)));
+                r.kept(&field, with_words(join("params", name), about));
                 params.insert(name.to_owned(), param);
             }
-            None => r.kept(&field, format!("put in where the file says `$${name}$$`")),
+            None => r.kept(&field, about),
         }
     }
     params
@@ -160,14 +165,20 @@ fn image(r: &mut Reader, prerequisites: &[Prerequisite<'_>]) -> Option<String> {
                 r.changed(field, openpai_common::image_note(&it.uri));
                 first = Some(it.uri.clone());
             }
-            Kind::Image => r.ignored(field, "OpenPAI ran all tasks in the first image of the file, and so do we; remove this one"),
+            Kind::Image => {
+                let en = "OpenPAI ran all tasks in the first image of the file, and so do we; remove this one";
+                r.ignored(field, (en, "OpenPAI 用文件里的第一个镜像运行所有任务，这里也一样；请删掉这一个"));
+            }
             Kind::Data | Kind::Script if it.uri.is_empty() || it.uri.split(',').all(downloads::is_fetched) => {
-                r.kept(field, "fetched by the first steps of the tasks that name it");
+                r.kept(field, ("fetched by the first steps of the tasks that name it", "由用到它的任务在最开始拉取"));
             }
             Kind::Data | Kind::Script => {
                 r.ignored(
                     field,
-                    "only addresses of the web are fetched; copy it to a directory and write `code` or `input` in the converted file",
+                    (
+                        "only addresses of the web are fetched; copy it to a directory and write `code` or `input` in the converted file",
+                        "只拉取网页地址；请把它复制到一个目录，并在转换后的文件里写 `code` 或 `input`",
+                    ),
                 );
             }
         }

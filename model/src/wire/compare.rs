@@ -323,9 +323,15 @@ pub struct LineageNode {
     pub kind: LineageKind,
     /// As a person calls it.
     pub label: String,
+    /// The same in Chinese, where it has words in it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub label_zh: String,
     /// What is known of it beside that.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub detail: String,
+    /// The same in Chinese, where it has words in it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub detail_zh: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
     /// Of a job.

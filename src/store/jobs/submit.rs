@@ -26,7 +26,7 @@ pub struct NewJob {
     pub spec: String,
     pub plan: Plan,
     /// What the person was told about it, kept as events.
-    pub notes: Vec<String>,
+    pub notes: Vec<Words>,
     pub at_ms: u64,
     pub key: Option<Key>,
 }
@@ -65,7 +65,7 @@ pub fn submit(sql: &Sql<'_>, new: &NewJob) -> Result<Submission, StoreError> {
     lineage::note(sql, new.id, version, &new.plan)?;
     events::append(sql, &NewEvent::of_job(new.at_ms, (new.id, FIRST_ATTEMPT), "submitted", Words::default()))?;
     for note in &new.notes {
-        events::append(sql, &NewEvent::of_job(new.at_ms, (new.id, FIRST_ATTEMPT), "note", note.as_str().into()))?;
+        events::append(sql, &NewEvent::of_job(new.at_ms, (new.id, FIRST_ATTEMPT), "note", note.clone()))?;
     }
     Ok(Submission::Made { version })
 }

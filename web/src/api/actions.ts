@@ -39,6 +39,8 @@ export interface Origin {
   file?: string | undefined
   /** Whose it was before it became one of ours. */
   dialect?: string | undefined
+  /** In which language it is spoken of. */
+  lang?: string | undefined
 }
 
 export async function planJob(text: string, origin: Origin): Promise<Planned> {

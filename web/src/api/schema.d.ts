@@ -1198,6 +1198,8 @@ export interface components {
         };
         Action: {
             refused?: string | null;
+            /** @description The same in Chinese. */
+            refused_zh?: string | null;
         };
         /** @description What can be done to a job now; a refusal says why not. */
         Actions: {
@@ -1834,7 +1836,7 @@ export interface components {
             until_ms: number;
             /**
              * Format: int32
-             * @description The first process of the sandbox: `nsenter -t PID -a` leads into it.
+             * @description The first process of the sandbox: `nsenter -t PID -m -p -w` leads root into it.
              */
             pid: number;
         };
@@ -1928,8 +1930,12 @@ export interface components {
             kind: components["schemas"]["LineageKind"];
             /** @description As a person calls it. */
             label: string;
+            /** @description The same in Chinese, where it has words in it. */
+            label_zh?: string;
             /** @description What is known of it beside that. */
             detail?: string;
+            /** @description The same in Chinese, where it has words in it. */
+            detail_zh?: string;
             fingerprint?: string | null;
             state?: components["schemas"]["JobState"] | null;
         };
@@ -2111,6 +2117,8 @@ export interface components {
             fate: components["schemas"]["Fate"];
             /** @description Where it went, or why it did not: `roles.worker.accelerators`, or words. Words about where it went come after a `;`. */
             reason: string;
+            /** @description The same in Chinese; empty where there are no words in it, and in what was written before there was any. */
+            reason_zh?: string;
         };
         /** @description The file that a job was made from. */
         OriginalFile: {
@@ -2518,6 +2526,8 @@ export interface components {
             reason_zh?: string;
             /** @description What the kernel refused; the task runs with less. */
             missing: string[];
+            /** @description The same in Chinese. */
+            missing_zh?: string[];
             /** @description Which commit its code is, if it comes from git. */
             commit?: string | null;
             sync?: components["schemas"]["SyncState"] | null;
@@ -3416,16 +3426,18 @@ export interface operations {
                 /** @description Only says what would run: the answer is a `Planned`. */
                 dry_run?: boolean;
                 /** @description Names the job, whatever the file says; files of some dialects have no name inside. */
-                name?: string | null;
+                name?: string;
                 /**
                  * @description The job that is submitted again, perhaps with changes: id, name or name@version. Its secrets take the place of `******`
                  *     in the file.
                  */
-                from?: string | null;
+                from?: string;
                 /** @description What the file is called where it came from. */
-                file?: string | null;
+                file?: string;
                 /** @description Whose job file it was before it was sent as one of ours. */
-                dialect?: string | null;
+                dialect?: string;
+                /** @description `en` or `zh`; if absent, the first of `Accept-Language` that is one of them. */
+                lang?: string;
             };
             header?: {
                 "Idempotency-Key"?: string | null;

@@ -145,7 +145,7 @@ function FileTable({ files, root, openFolder, openFile }: TableProps) {
                 {file.kind === 'file' ? bytes(file.size) : file.kind === 'directory' ? '' : words.files.special}
               </td>
               <td>{file.kind === 'file' && file.modified_ms > 0 && <Ago at={file.modified_ms} />}</td>
-              <td>
+              <td className="row-ends">
                 {file.kind === 'file' && (
                   <Button
                     look="plain"

@@ -67,7 +67,7 @@ function Table({ volumes }: { volumes: VolumeView[] }) {
             <th>{words.volumes.kind}</th>
             <th>{words.volumes.where}</th>
             <th>{words.volumes.owner}</th>
-            <th>{words.jobs.created}</th>
+            <th>{words.volumes.since}</th>
             <th>
               <span className="unseen">{words.app.more}</span>
             </th>
@@ -111,7 +111,7 @@ function VolumeRow({ volume }: { volume: VolumeView }) {
       <th scope="row">
         <Link href={paths.volume(volume.name)}>{volume.name}</Link>
       </th>
-      <td>{words.volumes.kinds[volume.volume.kind]}</td>
+      <td className="nowrap">{words.volumes.kinds[volume.volume.kind]}</td>
       <td className="mono">{where(volume.volume)}</td>
       <td>{volume.owner || words.volumes.server}</td>
       <td>

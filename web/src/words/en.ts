@@ -188,6 +188,9 @@ export const en = {
     role: (role: string, count: number) => `${role} · ${plural(count, 'task', 'tasks')}`,
     events: {
       submitted: 'Submitted',
+      note: 'Note',
+      waiting: 'Waits',
+      retried: 'Tried again',
       task_placed: 'has its place',
       task_fetched: 'has its data',
       task_environment: 'has its environment',
@@ -383,6 +386,8 @@ export const en = {
     frameworkImage: 'Custom image',
     image: 'Image address',
     imageHelp: 'Such as registry.example.org/team/train:1.2. Where the cluster runs no images you are told.',
+    nameNeeded: 'A name for the job.',
+    commandNeeded: 'The command that is to run.',
     imageNeeded: 'A custom image needs its address.',
     distribution: 'Distribution',
     distributed: 'Distributed training',
@@ -476,6 +481,7 @@ export const en = {
     nameHelp: 'Letters, digits and hyphens, such as mnist.',
     kind: 'Kind',
     where: 'Where',
+    since: 'Added',
     kinds: {
       local: 'Directory',
       s3: 'Bucket (S3, OSS, OBS)',

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::reader::Reader;
 use crate::{
+    dialect::note::with_words,
     shell,
     spec::{Field, Keys},
 };
@@ -32,17 +33,27 @@ const USER: [&str; 2] = ["$PAI_USER_NAME", "$PAI_USERNAME"];
 struct Room {
     room: &'static str,
     variable: &'static str,
-    what: &'static str,
+    what: (&'static str, &'static str),
     becomes: &'static str,
+    about: (&'static str, &'static str),
 }
 
-const DATA: Room =
-    Room { room: "/input", variable: "PAI_DATA_DIR", what: "data", becomes: "input; tasks see it at /input, and env.PAI_DATA_DIR says so" };
+const DATA: Room = Room {
+    room: "/input",
+    variable: "PAI_DATA_DIR",
+    what: ("data", "数据"),
+    becomes: "input",
+    about: ("tasks see it at /input, and env.PAI_DATA_DIR says so", "任务在 /input 看到它，env.PAI_DATA_DIR 也指向那里"),
+};
 const CODE: Room = Room {
     room: "/code",
     variable: "PAI_CODE_DIR",
-    what: "code",
-    becomes: "code; tasks begin in it, and also find it there by its own name, as they did",
+    what: ("code", "代码"),
+    becomes: "code",
+    about: (
+        "tasks begin in it, and also find it there by its own name, as they did",
+        "任务从这个目录开始，也和以前一样能用它原来的名字找到它",
+    ),
 };
 
 enum Dir {
@@ -73,25 +84,29 @@ pub(super) fn dirs(r: &mut Reader, keys: &mut Keys<'_>, submission: &Submission<
 }
 
 /// A directory of this machine is shown to the tasks at `room`; of any other they only have the address.
-fn seen_at(r: &mut Reader, field: &Field<'_>, dir: Dir, Room { room, variable, what, becomes }: Room) -> (Option<String>, String) {
+fn seen_at(r: &mut Reader, field: &Field<'_>, dir: Dir, Room { room, variable, what, becomes, about }: Room) -> (Option<String>, String) {
     match dir {
         Dir::Local(path) if USER.iter().any(|variable| path.contains(variable)) => {
-            let open = "who submits it is not known here, so the variable in it stays as it is: write the name, or give it with --user";
-            r.changed(field, format!("{becomes}; {open}"));
+            let open = (
+                "who submits it is not known here, so the variable in it stays as it is: write the name, or give it with --user",
+                "这里不知道提交者是谁，路径里的变量保持原样：请写出名字，或用 --user 给出",
+            );
+            r.changed(field, with_words(with_words(becomes, about), open));
             (Some(path), room.into())
         }
         Dir::Local(path) => {
-            r.kept(field, becomes);
+            r.kept(field, with_words(becomes, about));
             (Some(path), room.into())
         }
         Dir::Theirs(uri) | Dir::Elsewhere(uri) => {
-            r.ignored(
-                field,
-                format!(
-                    "it is not a directory of this machine, and nothing is fetched; tasks have it as {variable}. \
-                     Copy the {what} here and write the directory's whole path"
-                ),
+            let en = format!(
+                "it is not a directory of this machine, and nothing is fetched; tasks have it as {variable}. \
+                 Copy the {} here and write the directory's whole path",
+                what.0
             );
+            let zh =
+                format!("它不是本机的目录，不会拉取任何内容；任务从变量 {variable} 得到它。请把{}复制到本机，并写出目录的完整路径", what.1);
+            r.ignored(field, (en, zh));
             (None, uri)
         }
     }
@@ -100,10 +115,12 @@ fn seen_at(r: &mut Reader, field: &Field<'_>, dir: Dir, Room { room, variable, w
 fn output(r: &mut Reader, field: &Field<'_>, dir: Dir, dirs: &mut Dirs) {
     match dir {
         Dir::Local(_) | Dir::Theirs(_) => {
-            r.changed(field, format!("env.PAI_OUTPUT_DIR; it is {OUTPUT} for every task, and what is written there is kept with the run"));
+            let en = format!("it is {OUTPUT} for every task, and what is written there is kept with the run");
+            r.changed(field, with_words("env.PAI_OUTPUT_DIR", (en, format!("每个任务都是 {OUTPUT}，写到那里的内容随作业保存"))));
         }
         Dir::Elsewhere(uri) => {
-            r.changed(field, format!("env.PAI_OUTPUT_DIR; nothing is copied there: what is to be kept with the run goes to {OUTPUT}"));
+            let en = format!("nothing is copied there: what is to be kept with the run goes to {OUTPUT}");
+            r.changed(field, with_words("env.PAI_OUTPUT_DIR", (en, format!("不会复制到那里：要随作业保存的内容请写到 {OUTPUT}"))));
             dirs.env.insert("PAI_OUTPUT_DIR".into(), uri);
         }
     }

@@ -24,7 +24,8 @@ pub(super) fn ports(r: &mut Reader, field: Option<&Field<'_>>, path: &str) -> Po
                     free.insert(count);
                 }
                 Entry::Occupied(_) => {
-                    r.ignored(&item, "there is another entry with the same label further on, and the last one counts; remove one of them");
+                    let en = "there is another entry with the same label further on, and the last one counts; remove one of them";
+                    r.ignored(&item, (en, "后面还有标签相同的一项，以最后一项为准；请删掉其中一项"));
                 }
             }
         }

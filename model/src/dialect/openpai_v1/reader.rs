@@ -6,9 +6,10 @@ use crate::{
     dialect::Notes,
     located::{Kind, Node, Place, Scalar, Value},
     spec::{Field, Keys, Problem, Walk, in_order, scalar, shown, whole_number},
+    words::Words,
 };
 
-pub(crate) const NOTHING: &str = "empty, which is the same as not written";
+pub(crate) const NOTHING: (&str, &str) = ("empty, which is the same as not written", "留空，等于没写");
 
 /// What was read so far: what is wrong, and what became of the rest.
 #[derive(Default)]
@@ -25,15 +26,15 @@ impl Reader {
         }
     }
 
-    pub fn kept(&mut self, field: &Field<'_>, becomes: impl Into<String>) {
+    pub fn kept(&mut self, field: &Field<'_>, becomes: impl Into<Words>) {
         self.notes.kept(field.path.clone(), field.node.place, becomes);
     }
 
-    pub fn changed(&mut self, field: &Field<'_>, reason: impl Into<String>) {
+    pub fn changed(&mut self, field: &Field<'_>, reason: impl Into<Words>) {
         self.notes.changed(field.path.clone(), field.node.place, reason);
     }
 
-    pub fn ignored(&mut self, field: &Field<'_>, reason: impl Into<String>) {
+    pub fn ignored(&mut self, field: &Field<'_>, reason: impl Into<Words>) {
         self.notes.ignored(field.path.clone(), field.node.place, reason);
     }
 

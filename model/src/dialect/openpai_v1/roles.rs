@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{ports, reader::Reader};
 use crate::{
-    dialect::openpai_common::role_name,
+    dialect::{note::with_words, openpai_common::role_name},
     located::{Place, Value},
     spec::{
         Accelerators, Command, Completion, Elsewhere, Field, JobSpec, Keys, Problem, RoleSpec, Size, Threshold, ThresholdWord, is_null,
@@ -112,10 +112,8 @@ pub(crate) fn named(r: &mut Reader, field: &Field<'_>) -> Option<String> {
     let written = r.name(field, "-._~")?;
     let (name, changed) = role_name(&written);
     if changed {
-        r.changed(
-            field,
-            format!("{}; a role's name has at most 64 characters and begins with a letter, a digit or _", join("roles", &name)),
-        );
+        let en = "a role's name has at most 64 characters and begins with a letter, a digit or _";
+        r.changed(field, with_words(join("roles", &name), (en, "角色名最多 64 个字符，以字母、数字或 _ 开头")));
     } else {
         r.kept(field, join("roles", &name));
     }
@@ -181,7 +179,7 @@ fn completion(r: &mut Reader, path: &str, numbers: &Numbers<'_>, tasks: Option<i
 fn threshold(r: &mut Reader, field: &Field<'_>, becomes: String, tasks: Option<i64>) -> Threshold {
     const NEVER: Threshold = Threshold::Word(ThresholdWord::Never);
     if is_null(field.node) {
-        r.kept(field, format!("{becomes}; null means never"));
+        r.kept(field, with_words(becomes, ("null means never", "null 表示不设")));
         return NEVER;
     }
     let Some(count) = r.whole(field, 1..=u32::MAX as i64) else { return NEVER };

@@ -5,7 +5,7 @@ use super::{
     job::{self, DEFAULT_CLUSTER},
     js::{self, Word},
 };
-use crate::spec::shown;
+use crate::{dialect::note::with_words, spec::shown};
 
 #[derive(Clone)]
 pub(super) struct Deployment<'a> {
@@ -53,7 +53,7 @@ fn one<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<Deployment<'a>> {
     let roles = reader.required(&mut keys, "taskRoles", HINT).map(|it| reader.named(&it, HINT)).unwrap_or_default();
     let roles = roles.into_iter().map(|(role, field)| (role, around(reader, &field))).collect();
     for (_, other) in keys.rest() {
-        reader.for_people(&other, "has no effect, here as there");
+        reader.no_effect(&other);
     }
     Some(Deployment { name, field: field.clone(), roles })
 }
@@ -82,13 +82,16 @@ pub(super) fn defaults<'a>(reader: &mut Reader, field: Option<Field<'a>>, all: V
     let cluster = keys.take("virtualCluster").map_or(DEFAULT_CLUSTER.into(), |it| virtual_cluster(reader, &it));
     let name = keys.take("deployment").and_then(|it| Some((reader.text(&it, "write the name of a deployment")?, it)));
     for (_, other) in keys.rest() {
-        reader.for_people(&other, "has no effect, here as there");
+        reader.no_effect(&other);
     }
     note_unused(reader, &all, name.as_ref().map(|(name, _)| *name));
     let Some((name, field)) = name else { return (None, cluster) };
     let found = all.iter().find(|it| it.name == Some(name)).cloned();
     match &found {
-        Some(_) => reader.notes.kept(&field.path, field.place, "its commands stand around those of the roles"),
+        Some(_) => {
+            let words = ("its commands stand around those of the roles", "它的命令放在角色命令的前后");
+            reader.notes.kept(&field.path, field.place, words);
+        }
         None => {
             let names: Vec<&str> = all.iter().filter_map(|it| it.name).collect();
             let hint = if names.is_empty() {
@@ -105,9 +108,11 @@ pub(super) fn defaults<'a>(reader: &mut Reader, field: Option<Field<'a>>, all: V
 fn note_unused(reader: &mut Reader, all: &[Deployment<'_>], chosen: Option<&str>) {
     for deployment in all {
         if deployment.name.is_some() && deployment.name == chosen {
-            reader.notes.kept(&deployment.field.path, deployment.field.place, "put around the commands of the roles it names");
+            let words = ("put around the commands of the roles it names", "放在它所写角色的命令前后");
+            reader.notes.kept(&deployment.field.path, deployment.field.place, words);
         } else {
-            reader.for_people(&deployment.field, "`defaults.deployment` does not name it, so it has no effect, here as there");
+            let en = "`defaults.deployment` does not name it, so it has no effect, here as there";
+            reader.for_people(&deployment.field, (en, "`defaults.deployment` 没有选它，所以没有作用，在 OpenPAI 里也一样"));
         }
     }
 }
@@ -117,7 +122,7 @@ fn virtual_cluster(reader: &mut Reader, field: &Field<'_>) -> String {
         Some(Word::Null) | None => DEFAULT_CLUSTER.to_owned(),
         Some(_) => js::text(field.node),
     };
-    let reason = "env.PAI_VIRTUAL_CLUSTER; tasks are told the name, and the job is placed wherever it fits";
-    reader.notes.changed(&field.path, field.place, reason);
+    let about = ("tasks are told the name, and the job is placed wherever it fits", "任务能读到这个名字；作业放到放得下的地方");
+    reader.notes.changed(&field.path, field.place, with_words("env.PAI_VIRTUAL_CLUSTER", about));
     name
 }

@@ -3,13 +3,13 @@
 use indexmap::IndexMap;
 
 use super::{
-    field::{Field, Reader},
+    field::{ASKS_FOR_NONE, Field, Reader},
     hived,
     job::Job,
     js::Word,
     plugins::{self, Plugin},
 };
-use crate::located::Value;
+use crate::{dialect::note::with_words, located::Value};
 
 #[derive(Default)]
 pub(super) struct Extras<'a> {
@@ -24,14 +24,23 @@ pub(super) struct Extras<'a> {
 const PLUGINS: &str = "com.microsoft.pai.runtimeplugin";
 const KEYS: [&str; 6] = ["submitFrom", "gangAllocation", "hivedScheduler", "storages", "jobStatusChangeNotification", PLUGINS];
 
-pub(super) const NO_VOLUME: &str = "no volume of that name is known here; give a directory as `code` or `input` in the converted file, or copy what the job needs in its commands";
+pub(super) const NO_VOLUME: (&str, &str) = (
+    "no volume of that name is known here; give a directory as `code` or `input` in the converted file, or copy what the job needs in its commands",
+    "这里没有这个名字的存储；请在转换后的文件里用 `code` 或 `input` 给出目录，或在命令里自己复制作业需要的内容",
+);
 
 pub(super) fn read<'a>(reader: &mut Reader, job: &Job<'a>) -> Extras<'a> {
     let mut extras = Extras { gang: true, ..Extras::default() };
     let mut from_extras = Vec::new();
     if let Some(mut keys) = job.extras.as_ref().and_then(|it| reader.keys(it, &KEYS, "remove the key, or write what belongs under it")) {
         if let Some(field) = keys.take("submitFrom") {
-            reader.for_people(&field, "says which program wrote the file; it has no effect, here as there");
+            reader.for_people(
+                &field,
+                (
+                    "says which program wrote the file; it has no effect, here as there",
+                    "说明文件由哪个程序写出；没有作用，在 OpenPAI 里也一样",
+                ),
+            );
         }
         extras.gang = keys.take("gangAllocation").is_none_or(|it| gang(reader, &it));
         extras.priority = keys.take("hivedScheduler").and_then(|it| hived::read(reader, &it, job));
@@ -44,7 +53,7 @@ pub(super) fn read<'a>(reader: &mut Reader, job: &Job<'a>) -> Extras<'a> {
         }
         from_extras = keys.take(PLUGINS).map(|it| plugins::read(reader, &it)).unwrap_or_default();
         for (_, other) in keys.rest() {
-            reader.for_people(&other, "has no effect, here as there");
+            reader.no_effect(&other);
         }
     }
     extras.plugins = plugins::by_role(reader, job, &from_extras);
@@ -63,7 +72,13 @@ fn gang(reader: &mut Reader, field: &Field<'_>) -> bool {
             reader.notes.changed(
                 &field.path,
                 field.place,
-                "gang; only `false` without quotes switches it off, so it stays on, as in OpenPAI",
+                with_words(
+                    "gang",
+                    (
+                        "only `false` without quotes switches it off, so it stays on, as in OpenPAI",
+                        "只有不带引号的 `false` 才会关闭它，所以保持开启，与 OpenPAI 相同",
+                    ),
+                ),
             );
             true
         }
@@ -72,15 +87,20 @@ fn gang(reader: &mut Reader, field: &Field<'_>) -> bool {
 
 fn note_storages(reader: &mut Reader, field: &Field<'_>) {
     if matches!(field.word(), Some(Word::Null | Word::Truth(false))) {
-        return reader.for_people(field, "asks for none");
+        return reader.for_people(field, ASKS_FOR_NONE);
     }
     let items = reader.items(field, "write a list such as `[{name: data, mountPath: /data}]`");
     if matches!(&field.node.value, Value::List(items) if items.is_empty()) {
-        reader.notes.ignored(&field.path, field.place, format!("asks for the storages everyone had; {NO_VOLUME}"));
+        reader.notes.ignored(
+            &field.path,
+            field.place,
+            with_words(("asks for the storages everyone had", "要求的是人人都有的存储"), NO_VOLUME),
+        );
     }
     for item in items {
         let named = item.get("name").is_some_and(|it| !it.is_null());
-        let reason = if named { NO_VOLUME } else { "has no `name`, so it is skipped, as in OpenPAI" };
+        let nameless = ("has no `name`, so it is skipped, as in OpenPAI", "没有 `name`，所以跳过，与 OpenPAI 相同");
+        let reason = if named { NO_VOLUME } else { nameless };
         reader.notes.ignored(&item.path, item.place, reason);
     }
 }
@@ -89,8 +109,9 @@ fn notifications(reader: &mut Reader, field: &Field<'_>) {
     let wanted =
         reader.entries(field, "write `{succeeded: true, failed: true}`").iter().any(|(_, it)| it.word() == Some(Word::Truth(true)));
     if wanted {
-        reader.notes.ignored(&field.path, field.place, "no letters are sent here; `trainmaster list` and the job's page show its state");
+        let en = "no letters are sent here; `trainmaster list` and the job's page show its state";
+        reader.notes.ignored(&field.path, field.place, (en, "这里不发通知邮件；用 `trainmaster list` 或在作业页面查看状态"));
     } else {
-        reader.for_people(field, "asks for none");
+        reader.for_people(field, ASKS_FOR_NONE);
     }
 }

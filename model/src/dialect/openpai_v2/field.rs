@@ -6,7 +6,10 @@ use crate::{
     dialect::note::Notes,
     located::{Entry, Node, Place, Value},
     spec::{Problem, join, nearest, shown},
+    words::Words,
 };
+
+pub(super) const ASKS_FOR_NONE: (&str, &str) = ("asks for none", "没有要求");
 
 /// What was found so far.
 #[derive(Default)]
@@ -189,14 +192,19 @@ impl Reader {
     pub fn version_2(&mut self, field: &Field<'_>) {
         match field.word() {
             Some(Word::Number(2.0)) | Some(Word::Text("2")) => {
-                self.notes.kept(&field.path, field.place, "this is how OpenPAI's version 2 is known")
+                self.notes.kept(&field.path, field.place, ("this is how OpenPAI's version 2 is known", "凭它认出是 OpenPAI v2 的文件"))
             }
             Some(_) | None => self.wrong(field, "2", "write `protocolVersion: 2`"),
         }
     }
 
+    /// What does nothing here, and did nothing there.
+    pub fn no_effect(&mut self, field: &Field<'_>) {
+        self.for_people(field, ("has no effect, here as there", "没有作用，在 OpenPAI 里也一样"));
+    }
+
     /// Something that had no effect there either.
-    pub fn for_people(&mut self, field: &Field<'_>, reason: &str) {
+    pub fn for_people(&mut self, field: &Field<'_>, reason: impl Into<Words>) {
         self.notes.kept(&field.path, field.place, reason);
     }
 }

@@ -7,7 +7,7 @@ use super::{
     job::Job,
     js::Word,
 };
-use crate::spec::shown;
+use crate::{dialect::note::with_words, spec::shown};
 
 const PRIORITIES: [(&str, i32); 3] = [("prod", 100), ("test", 10), ("oppo", -1)];
 const DEFAULT_PRIORITY: i32 = 10;
@@ -22,11 +22,12 @@ pub(super) fn read(reader: &mut Reader, field: &Field<'_>, job: &Job<'_>) -> Opt
     }
     for key in &KEYS[2..] {
         if let Some(field) = keys.take(key) {
-            reader.notes.ignored(&field.path, field.place, "this scheduler has no such choice: it places a gang whole and moves nobody");
+            let en = "this scheduler has no such choice: it places a gang whole and moves nobody";
+            reader.notes.ignored(&field.path, field.place, (en, "这里的调度没有这个选项：任务组总是整体放置，放好之后不再移动"));
         }
     }
     for (_, other) in keys.rest() {
-        reader.for_people(&other, "has no effect, here as there");
+        reader.no_effect(&other);
     }
     priority
 }
@@ -35,7 +36,7 @@ fn priority(reader: &mut Reader, field: &Field<'_>) -> Option<i32> {
     let names = PRIORITIES.map(|(name, _)| name).join(", ");
     let known = PRIORITIES.iter().find(|(name, _)| field.word() == Some(Word::Text(name)));
     match known {
-        Some((_, priority)) => reader.notes.kept(&field.path, field.place, format!("priority; {priority}")),
+        Some((_, priority)) => reader.notes.kept(&field.path, field.place, with_words("priority", priority.to_string())),
         None => reader.wrong(field, &format!("one of {names}"), "write `jobPriorityClass: test`, which is also the default"),
     }
     known.map(|(_, priority)| *priority)
@@ -80,25 +81,34 @@ fn role<'a>(reader: &mut Reader, field: &Field<'a>, groups: &mut BTreeMap<&'a st
     }
     for (key, other) in keys.rest() {
         match key {
-            "skuNum" | "skuNumber" => reader.for_people(&other, "the number follows from `resourcePerInstance`, here as there"),
-            "gpuType" | "reservationId" => reader.for_people(&other, "OpenPAI takes it and does nothing about it; neither do we"),
-            _ => reader.for_people(&other, "has no effect, here as there"),
+            "skuNum" | "skuNumber" => reader.for_people(
+                &other,
+                ("the number follows from `resourcePerInstance`, here as there", "数量由 `resourcePerInstance` 得出，在 OpenPAI 里也一样"),
+            ),
+            "gpuType" | "reservationId" => reader.for_people(
+                &other,
+                ("OpenPAI takes it and does nothing about it; neither do we", "OpenPAI 接受它，但不起作用；这里也一样"),
+            ),
+            _ => reader.no_effect(&other),
         }
     }
 }
 
 fn text_or_null<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<&'a str> {
     if field.is_null() {
-        reader.for_people(field, "asks for nothing");
+        reader.for_people(field, ("asks for nothing", "没有要求什么"));
         return None;
     }
     let text = reader.text(field, "write a name, or remove the key")?;
     let reason = match field.path.rsplit('.').next() {
-        Some("skuType") => {
-            "which machines are called so is not known here; write `accelerators: {TYPE: N}` in the converted file to ask for a type"
+        Some("skuType") => (
+            "which machines are called so is not known here; write `accelerators: {TYPE: N}` in the converted file to ask for a type",
+            "这里不知道哪些机器叫这个名字；要指定型号，请在转换后的文件里写 `accelerators: {TYPE: N}`",
+        ),
+        Some("pinnedCellId") => {
+            ("no cells are pinned here; the job is placed wherever it fits", "这里没有固定的 cell；作业放到放得下的地方")
         }
-        Some("pinnedCellId") => "no cells are pinned here; the job is placed wherever it fits",
-        _ => "tasks are placed wherever they fit; there are no affinity groups here",
+        _ => ("tasks are placed wherever they fit; there are no affinity groups here", "任务放到放得下的地方；这里没有亲和组"),
     };
     reader.notes.ignored(&field.path, field.place, reason);
     Some(text)

@@ -11,9 +11,10 @@ use super::{
     secrets::Secrets,
 };
 use crate::{
-    dialect::openpai_common,
+    dialect::{note::with_words, openpai_common},
     located::Node,
     spec::{Retries, shown},
+    words::Words,
 };
 
 /// All of the file but what each role and the extras say.
@@ -92,14 +93,18 @@ impl<'a> Job<'a> {
     /// The job's name as it can stand here.
     pub fn fitting_name(&self, reader: &mut Reader, given: Option<&str>) -> String {
         let (Some(field), Some(written)) = (&self.name, self.written_name()) else { return String::new() };
-        if let Some(given) = given {
-            reader.notes.changed(&field.path, field.place, format!("name; {} was given beside the file", shown(given)));
-            return given.to_owned();
+        if let Some(name) = given {
+            let given = shown(name);
+            let about = (format!("{given} was given beside the file"), format!("文件之外另给了名称 {given}"));
+            reader.notes.changed(&field.path, field.place, with_words("name", about));
+            return name.to_owned();
         }
         let (fitting, changed) = openpai_common::job_name(written);
         if changed {
-            let reason = format!("name; it is {} here: 1 to 64 characters, the first a letter or a digit", shown(&fitting));
-            reader.notes.changed(&field.path, field.place, reason);
+            let shown = shown(&fitting);
+            let en = format!("it is {shown} here: 1 to 64 characters, the first a letter or a digit");
+            let zh = format!("在这里叫 {shown}：名称有 1 到 64 个字符，以字母或数字开头");
+            reader.notes.changed(&field.path, field.place, with_words("name", (en, zh)));
         } else {
             reader.notes.kept(&field.path, field.place, "name");
         }
@@ -125,22 +130,24 @@ pub(super) fn name<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<&'a str
     None
 }
 
+const FOR_PEOPLE: (&str, &str) = ("for people; it has no effect, here as there", "给人看的，没有作用，在 OpenPAI 里也一样");
+
 /// What has no effect: who wrote the file and which version of it this is.
 pub(super) fn about<'a>(reader: &mut Reader, keys: &mut Keys<'a>) -> Option<&'a str> {
     if let Some(version) = keys.take("version") {
         match version.word() {
-            Some(Word::Text(_) | Word::Number(_)) => reader.for_people(&version, "for people; it has no effect, here as there"),
+            Some(Word::Text(_) | Word::Number(_)) => reader.for_people(&version, FOR_PEOPLE),
             Some(Word::Null | Word::Truth(_) | Word::Date(_)) | None => {
                 reader.wrong(&version, "text or a number", "write it in quotes, such as \"1.0\"");
             }
         }
     }
     if let Some(contributor) = keys.take("contributor").filter(|it| reader.text(it, "write a name").is_some()) {
-        reader.for_people(&contributor, "for people; it has no effect, here as there");
+        reader.for_people(&contributor, FOR_PEOPLE);
     }
     let description = keys.take("description")?;
     let text = reader.text(&description, "write a line of text")?;
-    let reason = if description.path == "description" { "description" } else { "for people; it has no effect, here as there" };
+    let reason = if description.path == "description" { "description".into() } else { Words::from(FOR_PEOPLE) };
     reader.notes.kept(&description.path, description.place, reason);
     Some(text)
 }
@@ -148,7 +155,7 @@ pub(super) fn about<'a>(reader: &mut Reader, keys: &mut Keys<'a>) -> Option<&'a 
 fn check_type(reader: &mut Reader, keys: &mut Keys<'_>) {
     let Some(field) = reader.required(keys, "type", "write `type: job`") else { return };
     if field.word() == Some(Word::Text("job")) {
-        reader.for_people(&field, "every file here is a job");
+        reader.for_people(&field, ("every file here is a job", "这里的文件都是作业"));
     } else {
         reader.wrong(&field, "`job`", "write `type: job`");
     }

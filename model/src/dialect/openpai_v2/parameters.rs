@@ -37,16 +37,15 @@ fn note_word(reader: &mut Reader, field: &Field<'_>) {
     let (printed, written) = (js::text(field.node), written(field.node));
     match field.word() {
         Some(Word::Null) => {
-            reader.notes.changed(&field.path, field.place, "is nothing, so a reference to it stands for nothing");
+            let words = ("is nothing, so a reference to it stands for nothing", "没有值，引用它的地方也就没有内容");
+            reader.notes.changed(&field.path, field.place, words);
         }
         Some(Word::Number(_) | Word::Truth(_) | Word::Date(_)) if printed != written => {
-            let reason = format!(
-                "commands have it as `{}`, as OpenPAI printed it; put it in quotes to keep `{}`",
-                harmless(&printed),
-                harmless(written)
-            );
-            reader.notes.changed(&field.path, field.place, reason);
+            let (printed, written) = (harmless(&printed), harmless(written));
+            let en = format!("commands have it as `{printed}`, as OpenPAI printed it; put it in quotes to keep `{written}`");
+            let zh = format!("命令里是 `{printed}`，与 OpenPAI 的写法相同；要保持 `{written}`，请加上引号");
+            reader.notes.changed(&field.path, field.place, (en, zh));
         }
-        Some(_) | None => reader.notes.kept(&field.path, field.place, "put into commands"),
+        Some(_) | None => reader.notes.kept(&field.path, field.place, ("put into commands", "填入命令")),
     }
 }

@@ -33,10 +33,10 @@ pub(super) struct Plugin<'a> {
 
 impl Plugin<'_> {
     /// A word on each parameter, where what becomes of it is said of the whole plugin.
-    fn note_parameters(&self, reader: &mut Reader, known: &[(&str, &str)]) {
+    fn note_parameters(&self, reader: &mut Reader, known: &[(&str, (&str, &str))]) {
         for (key, reason) in known {
             if let Some(field) = self.parameters.as_ref().and_then(|it| it.get(key)) {
-                reader.for_people(&field, reason);
+                reader.for_people(&field, *reason);
             }
         }
         self.note_others(reader, &known.iter().map(|(key, _)| *key).collect::<Vec<_>>());
@@ -47,12 +47,14 @@ impl Plugin<'_> {
         let Some(parameters) = self.parameters.as_ref().filter(|_| !self.is_prerequisite) else { return };
         for (key, field) in reader.entries(parameters, "write the parameters of the plugin by name") {
             if !known.contains(&key) {
-                reader.for_people(&field, "has no effect, here as there");
+                reader.no_effect(&field);
             }
         }
     }
 }
 
+pub(super) const NO_PARAMETERS: (&str, &str) =
+    ("has no parameters, so it does nothing, here as there", "没有参数，所以什么也不做，在 OpenPAI 里也一样");
 const KNOWN: [&str; 5] = ["ssh", "tensorboard", "cmd", "git", "teamwise_storage"];
 const PREFIX: &str = "com.microsoft.pai.runtimeplugin.";
 
@@ -66,17 +68,17 @@ fn one<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<Plugin<'a>> {
     let mut keys = reader.keys(field, &KEYS, "write `plugin: NAME` and its `parameters`")?;
     let name = reader.required(&mut keys, "plugin", "write the name of the plugin");
     let name = name.and_then(|it| {
-        reader.for_people(&it, "says which plugin it is");
+        reader.for_people(&it, ("says which plugin it is", "说明是哪个插件"));
         reader.text(&it, "write the name of the plugin")
     });
     let failure_is_fine = keys.take("failurePolicy").is_some_and(|it| failure_is_fine(reader, &it));
     let roles = keys.take("taskroles").map(|it| {
-        reader.for_people(&it, "where it runs");
+        reader.for_people(&it, ("where it runs", "说明在哪些角色里运行"));
         reader.texts(&it, "write a list of roles").into_iter().map(|(name, _)| name).collect()
     });
     let parameters = keys.take("parameters").filter(|it| !it.is_null()).filter(|it| !is_empty(reader, it));
     for (_, other) in keys.rest() {
-        reader.for_people(&other, "has no effect, here as there");
+        reader.no_effect(&other);
     }
     Some(Plugin { name: name?, field: field.clone(), parameters, failure_is_fine, roles, is_prerequisite: false })
 }
@@ -93,7 +95,7 @@ fn is_empty(reader: &mut Reader, field: &Field<'_>) -> bool {
 
 fn failure_is_fine(reader: &mut Reader, field: &Field<'_>) -> bool {
     let policy = reader.text(field, "write `fail` or `ignore`").unwrap_or("fail").to_ascii_lowercase();
-    reader.for_people(field, "whether the task goes on when a command of the plugin fails");
+    reader.for_people(field, ("whether the task goes on when a command of the plugin fails", "插件的命令失败时，任务是否继续"));
     if policy != "fail" && policy != "ignore" {
         reader.tell(field, format!("{} is not a failure policy", shown(&policy)), "write `fail` or `ignore`");
     }
@@ -111,7 +113,10 @@ pub(super) fn by_role<'a>(reader: &mut Reader, job: &Job<'a>, from_extras: &[Plu
     for plugin in from_extras {
         let runs = by_role.values().flatten().any(|it: &Plugin<'_>| it.field.path == plugin.field.path);
         if !runs {
-            let reason = "`taskroles` names no role of the job, so it has no effect, here as there; name one, or remove the plugin";
+            let reason = (
+                "`taskroles` names no role of the job, so it has no effect, here as there; name one, or remove the plugin",
+                "`taskroles` 里没有这个作业的角色，所以没有作用，在 OpenPAI 里也一样；请写上一个角色，或删掉这个插件",
+            );
             reader.notes.ignored(&plugin.field.path, plugin.field.place, reason);
         }
     }

@@ -6,7 +6,7 @@ use super::{
     js::Word,
     render::{View, render},
 };
-use crate::{dialect::openpai_common, located::Node, spec::shown};
+use crate::{dialect::openpai_common, located::Node, spec::shown, words::Words};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -95,11 +95,11 @@ fn one<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<Prerequisite<'a>> {
     let known: &'static [&'static str] = if kind == Kind::DockerImage { &OF_AN_IMAGE } else { &OF_THE_REST };
     let mut keys = reader.keys(field, known, "write `name`, `type` and `uri`")?;
     if let Some(field) = keys.take("type") {
-        reader.for_people(&field, "says what roles may name it for");
+        reader.for_people(&field, ("says what roles may name it for", "说明角色可以拿它做什么"));
     }
     let name = reader.required(&mut keys, "name", "give it a name for roles to say");
     if let Some(field) = &name {
-        reader.for_people(field, "roles name it so");
+        reader.for_people(field, ("roles name it so", "角色用这个名字引用它"));
     }
     let name = name.and_then(|it| job::name(reader, &it));
     if let Some(version) = keys.take("protocolVersion") {
@@ -145,8 +145,19 @@ fn auth_of(reader: &mut Reader, auth: &Field<'_>) {
             reader.text(&field, "write text, or `<% $secrets.NAME %>`");
         }
     }
-    let reason = "no image is pulled with a job's own password here; let the machines that run images log in to the registry";
+    let reason = (
+        "no image is pulled with a job's own password here; let the machines that run images log in to the registry",
+        "这里不用作业自带的密码拉取镜像；请让运行镜像的机器登录镜像仓库",
+    );
     reader.notes.ignored(&auth.path, auth.place, reason);
+}
+
+fn put_in(kind: Kind) -> Words {
+    let kind = kind.text();
+    Words::new(
+        format!("put into commands where they say `${kind}.uri`; nothing is fetched, here as there"),
+        format!("填入命令中写着 `${kind}.uri` 的地方；不会拉取内容，在 OpenPAI 里也一样"),
+    )
 }
 
 /// Unknown keys are welcome: they are the parameters of its plugin.
@@ -154,13 +165,12 @@ fn other(reader: &mut Reader, mut keys: Keys<'_>, kind: Kind) {
     match (keys.take("uri"), kind) {
         (Some(uri), Kind::Data) => {
             if !reader.texts(&uri, "write a list of texts, such as `uri: [\"https://example.com/digits\"]`").is_empty() {
-                reader.notes.kept(&uri.path, uri.place, "put into commands where they say `$data.uri`; nothing is fetched, here as there");
+                reader.notes.kept(&uri.path, uri.place, put_in(kind));
             }
         }
         (Some(uri), Kind::Script | Kind::Output | Kind::DockerImage) => {
             if reader.text(&uri, "write one text").is_some() {
-                let reason = format!("put into commands where they say `${}.uri`; nothing is fetched, here as there", kind.text());
-                reader.notes.kept(&uri.path, uri.place, reason);
+                reader.notes.kept(&uri.path, uri.place, put_in(kind));
             }
         }
         (None, _) => {}
@@ -168,13 +178,17 @@ fn other(reader: &mut Reader, mut keys: Keys<'_>, kind: Kind) {
     let plugin = keys.take("plugin");
     if let Some(plugin) = &plugin {
         reader.text(plugin, "write `com.microsoft.pai.runtimeplugin.NAME`");
-        reader.for_people(plugin, "runs in the tasks of roles that name it under `prerequisites`, and nowhere else");
+        let en = "runs in the tasks of roles that name it under `prerequisites`, and nowhere else";
+        reader.for_people(plugin, (en, "只在 `prerequisites` 里写了它的角色的任务中运行"));
     }
     if let Some(require) = keys.take("require") {
         reader.texts(&require, "write a list of names");
-        reader.for_people(&require, "nothing is done about it, here as there");
+        reader.for_people(&require, ("nothing is done about it, here as there", "不会据此做什么，在 OpenPAI 里也一样"));
     }
-    let reason = if plugin.is_some() { "for the plugin" } else { "for a plugin, and there is none" };
+    let reason = match plugin {
+        Some(_) => ("for the plugin", "给插件用"),
+        None => ("for a plugin, and there is none", "给插件用，但这里没有插件"),
+    };
     for (_, other) in keys.rest() {
         reader.for_people(&other, reason);
     }

@@ -12,7 +12,11 @@ use super::{
     render::{View, render},
     script::{Script, composed},
 };
-use crate::spec::{Completion, RoleSpec, Threshold, ThresholdWord, join, shown};
+use crate::{
+    dialect::note::with_words,
+    spec::{Completion, RoleSpec, Threshold, ThresholdWord, join, shown},
+    words::Words,
+};
 
 mod resources;
 
@@ -102,9 +106,10 @@ impl<'a> Role<'_, '_, 'a> {
         if stripped == self.name {
             self.reader.notes.kept(&self.field.path, self.field.place, place);
         } else {
-            let reason =
-                format!("{place}; PAI_ variables about where its tasks are have both names, {} and `{stripped}`", shown(self.name));
-            self.reader.notes.changed(&self.field.path, self.field.place, reason);
+            let name = shown(self.name);
+            let en = format!("PAI_ variables about where its tasks are have both names, {name} and `{stripped}`");
+            let zh = format!("说明任务位置的 PAI_ 变量同时有两个名字：{name} 和 `{stripped}`");
+            self.reader.notes.changed(&self.field.path, self.field.place, with_words(place, (en, zh)));
         }
     }
 
@@ -147,13 +152,18 @@ impl<'a> Role<'_, '_, 'a> {
         let becomes = format!("{}.{ours}", self.becomes("completion"));
         let number = if field.is_null() { 0 } else { self.reader.integer(field, "write a number, or -1 for never")? };
         if number == 0 {
-            let default = if ours == "min_failed" { "1".into() } else { format!("all {instances}") };
-            self.reader.notes.changed(&field.path, field.place, format!("{becomes}; means the default, {default}, as in OpenPAI"));
+            let default = match ours {
+                "min_failed" => Words::new("1", "1"),
+                _ => Words::new(format!("all {instances}"), format!("全部 {instances} 个")),
+            };
+            let en = format!("means the default, {}, as in OpenPAI", default.en);
+            let zh = format!("表示默认值：{}，与 OpenPAI 相同", default.zh);
+            self.reader.notes.changed(&field.path, field.place, with_words(becomes, (en, zh)));
             return None;
         }
         if number > i64::from(instances) {
-            let reason = format!("{becomes}; the role has fewer tasks, so it is never met");
-            self.reader.notes.changed(&field.path, field.place, reason);
+            let about = ("the role has fewer tasks, so it is never met", "角色没有这么多任务，所以永远达不到");
+            self.reader.notes.changed(&field.path, field.place, with_words(becomes, about));
         } else {
             self.reader.notes.kept(&field.path, field.place, becomes);
         }
@@ -166,11 +176,14 @@ impl<'a> Role<'_, '_, 'a> {
         const HINT: &str = "write a number such as 2";
         let count = self.reader.integer(field, HINT)?;
         if count == 0 {
-            self.reader.for_people(field, "no task is retried alone");
+            self.reader.for_people(field, ("no task is retried alone", "任务不单独重试"));
             return None;
         }
         if self.extras.gang {
-            let reason = "all tasks start again together, as in OpenPAI; write `extras.gangAllocation: false` to have each retried alone";
+            let reason = (
+                "all tasks start again together, as in OpenPAI; write `extras.gangAllocation: false` to have each retried alone",
+                "所有任务一起重新开始，与 OpenPAI 相同；想让任务各自重试，请写 `extras.gangAllocation: false`",
+            );
             self.reader.notes.ignored(&field.path, field.place, reason);
             return None;
         }
@@ -211,7 +224,8 @@ impl<'a> Role<'_, '_, 'a> {
             let Some(field) = keys.take(key) else { continue };
             let Some(name) = self.reader.text(&field, "write the name of a prerequisite") else { continue };
             let Some(found) = self.prerequisite(&field, kind, name) else { continue };
-            self.reader.notes.kept(&field.path, field.place, format!("`{root}` in the role's commands"));
+            let words = (format!("`{root}` in the role's commands"), format!("角色命令里的 `{root}`"));
+            self.reader.notes.kept(&field.path, field.place, words);
             view.push((root, found.node));
         }
         View(view)
@@ -220,7 +234,8 @@ impl<'a> Role<'_, '_, 'a> {
     fn opt_in(&mut self, field: &Field<'_>) {
         for (name, item) in self.reader.texts(field, "write a list of names of prerequisites") {
             if self.job.prerequisites.named(name).is_some() {
-                self.reader.notes.kept(&item.path, item.place, "its plugin, if it has one, runs in the role's tasks");
+                let words = ("its plugin, if it has one, runs in the role's tasks", "如果它有插件，插件在这个角色的任务里运行");
+                self.reader.notes.kept(&item.path, item.place, words);
             } else if !self.job.prerequisites.some_are_missing {
                 self.reader.tell(&item, format!("there is no prerequisite {}", shown(name)), self.job.prerequisites.names(None));
             }
@@ -257,10 +272,13 @@ impl<'a> Role<'_, '_, 'a> {
                 continue;
             }
             told.push(reference);
-            let fate =
-                if with_secrets { "is left out, as in OpenPAI, because the job has secrets" } else { "stays as it is, as in OpenPAI" };
-            let reason = format!("{}; `{}` stands for nothing and {fate}", self.becomes("command"), crate::spec::harmless(reference));
-            self.reader.notes.changed(&field.path, field.place, reason);
+            let fate = match with_secrets {
+                true => ("is left out, as in OpenPAI, because the job has secrets", "因为作业有密钥，所以去掉，与 OpenPAI 相同"),
+                false => ("stays as it is, as in OpenPAI", "保持原样，与 OpenPAI 相同"),
+            };
+            let reference = crate::spec::harmless(reference);
+            let about = (format!("`{reference}` stands for nothing and {}", fate.0), format!("`{reference}` 没有对应的值，{}", fate.1));
+            self.reader.notes.changed(&field.path, field.place, with_words(self.becomes("command"), about));
         }
     }
 }

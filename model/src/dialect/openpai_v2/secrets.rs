@@ -8,6 +8,7 @@ use super::{
     script::{Piece, Script},
 };
 use crate::{
+    dialect::note::with_words,
     located::{Node, Value},
     spec::{Secret, join},
     template,
@@ -70,9 +71,11 @@ impl<'a> Secrets<'a> {
         if printed(field.node) == escaped(&printed(field.node)) {
             reader.notes.kept(&field.path, field.place, place);
         } else {
-            let reason =
-                format!("{place}; commands have it with `&`, `<`, `>` and quotes written as in HTML, as OpenPAI's runtime wrote them");
-            reader.notes.changed(&field.path, field.place, reason);
+            let about = (
+                "commands have it with `&`, `<`, `>` and quotes written as in HTML, as OpenPAI's runtime wrote them",
+                "命令里的 `&`、`<`、`>` 和引号按 HTML 的写法出现，与 OpenPAI 运行时相同",
+            );
+            reader.notes.changed(&field.path, field.place, with_words(place, about));
         }
     }
 

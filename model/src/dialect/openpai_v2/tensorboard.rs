@@ -7,9 +7,10 @@ use super::{
     field::{Field, Reader},
     job::{self, Job},
     js::Word,
-    plugins::{Plugin, reference},
+    plugins::{NO_PARAMETERS, Plugin, reference},
     script::Script,
 };
+use crate::dialect::note::with_words;
 use crate::spec::{Completion, PortCount, Ports, RoleSpec, Size, Threshold, ThresholdWord};
 
 pub(super) fn role(
@@ -22,14 +23,17 @@ pub(super) fn role(
     let others = extras.plugins.values().skip(1).flatten().filter(|it| it.name == "tensorboard");
     let plugin = plugins.iter().find(|it| it.name == "tensorboard");
     for other in others.filter(|it| plugin.is_none_or(|plugin| plugin.field.path != it.field.path)) {
-        reader.for_people(&other.field, "it runs in the first role alone, and is not for that one; it has no effect, here as there");
+        let en = "it runs in the first role alone, and is not for that one; it has no effect, here as there";
+        reader.for_people(&other.field, (en, "它只在第一个角色里运行，而这一个不是给第一个角色的；没有作用，在 OpenPAI 里也一样"));
     }
     let plugin = plugin?;
     let name = free_name(roles);
     let script = script(reader, job, first, plugin)?;
-    let reason =
-        format!("roles.{name}; a role of its own, which ends with the job; it sees what tasks write where their directories are shared");
-    reader.notes.changed(&plugin.field.path, plugin.field.place, reason);
+    let about = (
+        "a role of its own, which ends with the job; it sees what tasks write where their directories are shared",
+        "单独成为一个角色，随作业一起结束；任务写在共享目录里的内容它都看得到",
+    );
+    reader.notes.changed(&plugin.field.path, plugin.field.place, with_words(format!("roles.{name}"), about));
     let spec = RoleSpec {
         tasks: Some(1),
         command: script.into_command(),
@@ -52,7 +56,7 @@ fn free_name(roles: &IndexMap<String, RoleSpec>) -> String {
 
 fn script(reader: &mut Reader, job: &Job<'_>, role: &str, plugin: &Plugin<'_>) -> Option<Script> {
     let Some(parameters) = &plugin.parameters else {
-        reader.for_people(&plugin.field, "has no parameters, so it does nothing, here as there");
+        reader.for_people(&plugin.field, NO_PARAMETERS);
         return None;
     };
     note_parameters(reader, parameters, plugin);
@@ -75,13 +79,16 @@ fn script(reader: &mut Reader, job: &Job<'_>, role: &str, plugin: &Plugin<'_>) -
 fn note_parameters(reader: &mut Reader, parameters: &Field<'_>, plugin: &Plugin<'_>) {
     match parameters.get("port") {
         Some(port) => {
-            let reason = "any free port instead, so that several jobs can run side by side; `trainmaster show JOB` says which";
+            let reason = (
+                "any free port instead, so that several jobs can run side by side; `trainmaster show JOB` says which",
+                "改用任意空闲端口，这样几个作业可以同时运行；`trainmaster show JOB` 会显示是哪一个",
+            );
             reader.notes.changed(&port.path, port.place, reason);
         }
         None => reader.tell(&plugin.field, "has no `port`", "write a port under `parameters`, such as `port: 6006`"),
     }
     if let Some(logdir) = parameters.get("logdir") {
-        reader.for_people(&logdir, "the directories it shows");
+        reader.for_people(&logdir, ("the directories it shows", "它要显示的目录"));
     }
     plugin.note_others(reader, &["port", "logdir"]);
 }

@@ -30,6 +30,7 @@ impl Kind {
     }
 }
 
+const FOR_PEOPLE: (&str, &str) = ("for people only, there as here", "只给人看，在 OpenPAI 里也一样");
 const OF_NOTHING_ELSE: Elsewhere = Elsewhere { keys: &[], place: "" };
 
 pub(super) fn prerequisites<'a>(r: &mut Reader, keys: &mut Keys<'a>) -> Vec<Prerequisite<'a>> {
@@ -54,7 +55,7 @@ fn prerequisite<'a>(r: &mut Reader, item: &Field<'a>) -> Option<Prerequisite<'a>
         for_people(r, keys, key);
     }
     if let Some(field) = r.field(keys, "usage") {
-        r.kept(&field, "for people only, there as here");
+        r.kept(&field, FOR_PEOPLE);
     }
     r.walk.no_more(keys, &OF_NOTHING_ELSE);
     let field = uri_field.unwrap_or(Field { path: item.path.clone(), node: item.node });
@@ -65,7 +66,7 @@ fn kind_of(r: &mut Reader, field: &Field<'_>) -> Option<Kind> {
     let text = r.walk.text(field, "write data, script or dockerimage")?;
     let kind = [Kind::Data, Kind::Script, Kind::Image].into_iter().find(|kind| kind.text() == text);
     match kind {
-        Some(_) => r.kept(field, "says what tasks may use it for"),
+        Some(_) => r.kept(field, ("says what tasks may use it for", "说明任务可以拿它做什么")),
         None => r.walk.tell(field, format!("{} is not a kind of prerequisite", shown(&text)), "write data, script or dockerimage"),
     }
     kind
@@ -73,7 +74,7 @@ fn kind_of(r: &mut Reader, field: &Field<'_>) -> Option<Kind> {
 
 fn named(r: &mut Reader, field: &Field<'_>) -> Option<String> {
     let name = r.walk.word(field, "give it a name that tasks can use")?;
-    r.kept(field, "what tasks call it");
+    r.kept(field, ("what tasks call it", "任务用这个名字引用它"));
     Some(name)
 }
 
@@ -84,6 +85,6 @@ pub(super) fn for_people(r: &mut Reader, keys: &mut Keys<'_>, key: &'static str)
         r.walk.wrong(&field, "text", "write a text");
         return None;
     };
-    r.kept(&field, "for people only, there as here");
+    r.kept(&field, FOR_PEOPLE);
     Some(scalar.text.clone())
 }

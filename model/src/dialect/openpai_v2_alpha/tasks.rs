@@ -5,9 +5,12 @@ use super::{
     prerequisites::{Kind, Prerequisite, for_people},
 };
 use crate::{
-    dialect::openpai_v1::{
-        reader::{NOTHING, Reader},
-        roles::{self, Numbers, Role, by_bash},
+    dialect::{
+        note::with_words,
+        openpai_v1::{
+            reader::{NOTHING, Reader},
+            roles::{self, Numbers, Role, by_bash},
+        },
     },
     located::Value,
     spec::{Command, Elsewhere, Field, Keys, is_null, join, shown},
@@ -66,7 +69,9 @@ fn image(r: &mut Reader, keys: &mut Keys<'_>, shared: &Shared<'_>) {
     match first {
         Some(first) if first.name == name => r.kept(&field, "image"),
         Some(first) => {
-            r.changed(&field, format!("image; OpenPAI ran all tasks in the first image of the file, {}, and so do we", shown(&first.name)));
+            let name = shown(&first.name);
+            let en = format!("OpenPAI ran all tasks in the first image of the file, {name}, and so do we");
+            r.changed(&field, with_words("image", (en, format!("OpenPAI 用文件里的第一个镜像 {name} 运行所有任务，这里也一样"))));
         }
         None => {}
     }
@@ -112,9 +117,11 @@ fn fetched(r: &mut Reader, keys: &mut Keys<'_>, kind: Kind, shared: &Shared<'_>)
     };
     let steps = downloads::steps(&found.name, &found.uri);
     if steps.is_empty() {
-        r.ignored(&field, "its address is not one of the web, so nothing is fetched; copy it to a directory and write `code` or `input` in the converted file");
+        let en = "its address is not one of the web, so nothing is fetched; copy it to a directory and write `code` or `input` in the converted file";
+        let zh = "它的地址不是网页地址，不会拉取任何内容；请把它复制到一个目录，并在转换后的文件里写 `code` 或 `input`";
+        r.ignored(&field, (en, zh));
     } else {
-        r.kept(&field, "fetched by the first steps of the command");
+        r.kept(&field, ("fetched by the first steps of the command", "由命令的最初几步拉取"));
     }
     steps
 }
@@ -123,7 +130,7 @@ fn fetched(r: &mut Reader, keys: &mut Keys<'_>, kind: Kind, shared: &Shared<'_>)
 fn parameters(r: &mut Reader, keys: &mut Keys<'_>) {
     let Some(field) = r.field(keys, "parameters").filter(|field| !is_null(field.node)) else { return };
     for (_, field, _) in r.map(&field, "write `NAME: value` pairs") {
-        r.kept(&field, "put in where this task says `$$NAME$$`");
+        r.kept(&field, ("put in where this task says `$$NAME$$`", "填入这个任务中写着 `$$NAME$$` 的地方"));
     }
 }
 
@@ -137,7 +144,10 @@ fn command(r: &mut Reader, keys: &mut Keys<'_>, mut steps: Vec<String>, path: &s
     }
     match own.iter().find_map(|line| params::reference(line)) {
         None => r.kept(&field, path),
-        Some(left) => r.changed(&field, format!("{path}; `$${left}$$` stays as it is, for the nearest `parameters` have no such name")),
+        Some(left) => {
+            let en = format!("`$${left}$$` stays as it is, for the nearest `parameters` have no such name");
+            r.changed(&field, with_words(path, (en, format!("`$${left}$$` 保持原样，因为最近的 `parameters` 里没有这个名字"))));
+        }
     }
     // A line break before the `;` would be an error to the shell.
     steps.extend(own.iter().map(|line| line.trim_end().to_owned()));

@@ -10,7 +10,7 @@ import { useWords } from '../../words/index.tsx'
 import { ConfirmSubmit } from './ConfirmSubmit.tsx'
 import { type Draft, isOurs } from './draft.ts'
 import { PlanView } from './PlanView.tsx'
-import { wrongOf } from './simple.ts'
+import { emptyPaths, wrongOf } from './simple.ts'
 import type { Checked } from './usePlan.ts'
 
 interface Props {
@@ -31,7 +31,8 @@ export function Check({ draft, checked, origin, forget, convert }: Props) {
   const [confirming, setConfirming] = useState(false)
   const isChecking = checked.of !== draft.text
   const wrongs = isOurs(draft) ? Object.values(wrongOf(draft)).map(it => w[it]) : []
-  const problems = checked.problems
+  const empty = isOurs(draft) ? emptyPaths(draft) : []
+  const problems = checked.problems.filter(it => !empty.includes(it.path))
   const blocked = isChecking ? w.checking : (wrongs[0] ?? problems[0]?.message ?? (checked.plan ? null : w.checking))
 
   const submit = async (key: string) => {
@@ -70,13 +71,12 @@ export function Check({ draft, checked, origin, forget, convert }: Props) {
               {problems.map(problem => (
                 <li key={`${problem.path} ${problem.message}`}>
                   <code className="inline">{problem.path}</code> <Rich text={problem.message} />
-                  {problem.hint && (
-                    <span className="soft">
-                      {' '}
-                      <Rich text={problem.hint} />
-                    </span>
-                  )}
                   {problem.line > 0 && <span className="soft small"> ({w.at(problem.line, problem.column)})</span>}
+                  {problem.hint && (
+                    <div className="soft">
+                      <Rich text={problem.hint} />
+                    </div>
+                  )}
                 </li>
               ))}
             </ul>

@@ -10,13 +10,14 @@ import { saveText } from '../../save.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Icon } from '../../ui/Icon.tsx'
 import { Trouble } from '../../ui/Say.tsx'
-import { useWords } from '../../words/index.tsx'
+import { useLanguage, useWords } from '../../words/index.tsx'
 import { Check } from './Check.tsx'
 import { draftOf, isOurs, newDraft, textOf } from './draft.ts'
 import { FileDoor } from './FileDoor.tsx'
 import { SimpleDoor } from './SimpleDoor.tsx'
 import { setFramework } from './simple.ts'
 import { usePlan } from './usePlan.ts'
+import { useSuggestedName } from './useSuggestedName.ts'
 import './create.css'
 
 const ProDoor = lazy(() => import('./ProDoor.tsx'))
@@ -29,7 +30,7 @@ type Door = (typeof DOORS)[number]
 const keptDraft = () => draftOf(sessionStorage.getItem(KEPT) ?? newDraft().text)
 
 export default function CreatePage() {
-  const words = useWords()
+  const { words, language } = useLanguage()
   const [search, setSearch] = useSearchParams()
   const from = search.get('from') ?? undefined
   const framework = search.get('framework')
@@ -41,8 +42,10 @@ export default function CreatePage() {
   const filled = useRef(false)
   const ours = isOurs(draft)
   const [about, setAbout] = useState<Origin>({})
-  const origin = { from, ...about, name: ours ? undefined : about.name }
+  const origin = { from, ...about, name: ours ? undefined : about.name, lang: language }
   const checked = usePlan(draft.text, origin)
+  // Nobody wants words to appear in a file that they are typing.
+  useSuggestedName(draft, setDraft, ours && from === undefined && door !== 'file')
 
   useEffect(() => {
     if (!former.data || filled.current) return

@@ -1,7 +1,7 @@
 import type { Planned } from '../../api/queries.ts'
 import { bytes, duration } from '../../format.ts'
 import { Rich } from '../../ui/Say.tsx'
-import { useWords } from '../../words/index.tsx'
+import { useReason, useWords } from '../../words/index.tsx'
 
 const OURS = 'trainmaster'
 
@@ -50,17 +50,25 @@ export function PlanView({ planned }: { planned: Planned }) {
           <summary>{w.report}</summary>
           <ul className="report small">
             {planned.report.map(note => (
-              <li key={`${note.path} ${note.line} ${note.reason}`}>
-                <span className={`tag fate-${note.fate}`}>
-                  {w.fates[note.fate as keyof typeof w.fates] ?? note.fate}
-                </span>{' '}
-                <code className="inline">{note.path}</code> <span className="soft">{note.reason}</span>
-              </li>
+              <Fated key={`${note.path} ${note.line} ${note.reason}`} note={note} />
             ))}
           </ul>
         </details>
       )}
     </div>
+  )
+}
+
+function Fated({ note }: { note: Planned['report'][number] }) {
+  const { create: w } = useWords()
+  const reason = useReason(note)
+  return (
+    <li>
+      <span className={`tag fate-${note.fate}`}>{w.fates[note.fate]}</span> <code className="inline">{note.path}</code>{' '}
+      <span className="soft">
+        <Rich text={reason} />
+      </span>
+    </li>
   )
 }
 

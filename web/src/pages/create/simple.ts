@@ -168,13 +168,27 @@ export const acceleratorsOf = (draft: Draft): string => {
 export const setAccelerators = (draft: Draft, count: string): Draft =>
   setField(draft, ['roles', mainRole(draft), 'accelerators'], Number(count) > 0 ? Number(count) : null)
 
-export type Wrong = 'imageNeeded' | 'directoryAbsolute' | 'gitHttp' | 'logPathAbsolute'
+export type Wrong = 'nameNeeded' | 'commandNeeded' | 'imageNeeded' | 'directoryAbsolute' | 'gitHttp' | 'logPathAbsolute'
+
+/** The roles that have nothing to run yet. */
+const commandless = (draft: Draft): string[] =>
+  rolesOf(draft).filter(role => ['', undefined, null].includes(fieldOf(draft, ['roles', role, 'command']) as null))
+
+/** What is not filled in yet: of these the form itself says that they are needed, once. */
+export const emptyPaths = (draft: Draft): string[] => [
+  ...(textOf(draft, ['name']) === '' ? ['name'] : []),
+  ...commandless(draft).map(role => `roles.${role}.command`),
+]
 
 /** What the form can tell before the server is asked, by field. */
-export function wrongOf(draft: Draft): Partial<Record<'image' | 'directory' | 'git' | 'logPath', Wrong>> {
+export function wrongOf(
+  draft: Draft,
+): Partial<Record<'name' | 'command' | 'image' | 'directory' | 'git' | 'logPath', Wrong>> {
   const git = gitOf(draft)
   const input = textOf(draft, ['input'])
   return {
+    ...(textOf(draft, ['name']) === '' && { name: 'nameNeeded' as const }),
+    ...(commandless(draft).length > 0 && { command: 'commandNeeded' as const }),
     ...(frameworkOf(draft) === 'image' && textOf(draft, ['image']) === '' && { image: 'imageNeeded' as const }),
     ...(input === '/' && { directory: 'directoryAbsolute' as const }),
     ...(git !== '' && !hasOtherCode(draft) && !/^https?:\/\/./.test(git) && { git: 'gitHttp' as const }),

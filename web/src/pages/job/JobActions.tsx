@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { deleteJob, setDuration, stopJob } from '../../api/actions.ts'
-import { type JobDetail, label } from '../../api/queries.ts'
+import { type Action, type JobDetail, label } from '../../api/queries.ts'
 import { paths } from '../../paths.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Confirm } from '../../ui/Confirm.tsx'
@@ -10,15 +10,16 @@ import { Dialog } from '../../ui/Dialog.tsx'
 import { TextField } from '../../ui/Field.tsx'
 import { Icon } from '../../ui/Icon.tsx'
 import { useToasts } from '../../ui/Toasts.tsx'
-import { useWords } from '../../words/index.tsx'
+import { useLanguage, useWords } from '../../words/index.tsx'
 
 /** What can be done to the job. The server says what, and why not. */
 export function JobActions({ job }: { job: JobDetail }) {
-  const words = useWords()
+  const { words, language } = useLanguage()
   const client = useQueryClient()
   const [, go] = useLocation()
   const { tell, tellError } = useToasts()
   const [asking, ask] = useState<'stop' | 'delete' | 'duration' | null>(null)
+  const why = (action: Action) => (language === 'zh' && action.refused_zh) || action.refused
   const { stop, rerun, delete: remove } = job.actions
   const close = () => ask(null)
 
@@ -39,18 +40,18 @@ export function JobActions({ job }: { job: JobDetail }) {
 
   return (
     <>
-      <Button refused={stop.refused} onClick={() => ask('duration')}>
+      <Button refused={why(stop)} onClick={() => ask('duration')}>
         {words.job.duration}
       </Button>
-      <Button refused={rerun.refused} title={words.job.rerunHint} onClick={() => go(paths.createFrom(job.id))}>
+      <Button refused={why(rerun)} title={words.job.rerunHint} onClick={() => go(paths.createFrom(job.id))}>
         <Icon name="again" />
         {words.job.rerun}
       </Button>
-      <Button refused={stop.refused} onClick={() => ask('stop')}>
+      <Button refused={why(stop)} onClick={() => ask('stop')}>
         <Icon name="stop" />
         {words.job.stop}
       </Button>
-      <Button look="danger" refused={remove.refused} onClick={() => ask('delete')}>
+      <Button look="danger" refused={why(remove)} onClick={() => ask('delete')}>
         {words.job.delete}
       </Button>
       {asking === 'stop' && (

@@ -7,7 +7,7 @@ import { paths } from '../../paths.ts'
 import { Icon, type IconName } from '../../ui/Icon.tsx'
 import { Trouble } from '../../ui/Say.tsx'
 import { State } from '../../ui/State.tsx'
-import { useWords } from '../../words/index.tsx'
+import { useLanguage, useWords } from '../../words/index.tsx'
 import { type Branch, branches, type Way } from './lineage.ts'
 
 const ICONS: Record<LineageNode['kind'], IconName> = {
@@ -62,18 +62,20 @@ function Tree({ all, way }: { all: Branch[]; way: Way }) {
 }
 
 function Leaf({ branch: { node, how, isAgain }, way }: { branch: Branch; way: Way }) {
-  const words = useWords()
+  const { words, language } = useLanguage()
+  const say = (en: string, zh?: string) => (language === 'zh' && zh) || en
+  const label = say(node.label, node.label_zh)
   const print = node.fingerprint?.slice(0, 12)
   // Of a job its state says enough; of other things the print tells one from the next.
-  const detail = node.state ? '' : node.detail || print
+  const detail = node.state ? '' : say(node.detail ?? '', node.detail_zh) || print
   return (
     <div className="leaf">
       <Icon name={ICONS[node.kind]} />
       <span className="soft small">{words.lineage[way][how] ?? how}</span>
       {node.kind === 'job' && node.state ? (
-        <Link href={paths.job(node.id.replace(/^job:/, ''), 'versions')}>{node.label}</Link>
+        <Link href={paths.job(node.id.replace(/^job:/, ''), 'versions')}>{label}</Link>
       ) : (
-        <span className="mono">{node.label}</span>
+        <span className="mono">{label}</span>
       )}
       {node.state && <State state={node.state} />}
       {detail && <span className="soft small">{detail}</span>}

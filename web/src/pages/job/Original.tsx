@@ -4,8 +4,10 @@ import { type JobDetail, label } from '../../api/queries.ts'
 import { CodeBlock } from '../../ui/CodeBlock.tsx'
 import { Empty, Rich, Trouble } from '../../ui/Say.tsx'
 import { Scrolls } from '../../ui/Scrolls.tsx'
-import { useLanguage } from '../../words/index.tsx'
+import { useLanguage, useReason, useWords } from '../../words/index.tsx'
 import { SaveText } from './SpecTab.tsx'
+
+type Note = originals.OriginalFile['report'][number]
 
 /** The file as it was handed over, and what became of it where it was another system's. */
 export function Original({ job }: { job: JobDetail }) {
@@ -39,8 +41,8 @@ export function Original({ job }: { job: JobDetail }) {
   )
 }
 
-function Report({ report }: { report: originals.OriginalFile['report'] }) {
-  const { words } = useLanguage()
+function Report({ report }: { report: Note[] }) {
+  const words = useWords()
   return (
     <section className="panel">
       <header>
@@ -58,22 +60,30 @@ function Report({ report }: { report: originals.OriginalFile['report'] }) {
           </thead>
           <tbody>
             {report.map(note => (
-              <tr key={`${note.path} ${note.line} ${note.column} ${note.reason}`}>
-                <td className="nowrap">
-                  <span className={`tag fate-${note.fate}`}>{words.create.fates[note.fate]}</span>
-                </td>
-                <td className="number">{note.line}</td>
-                <th scope="row" className="mono">
-                  {note.path}
-                </th>
-                <td>
-                  <Rich text={note.reason} />
-                </td>
-              </tr>
+              <NoteRow key={`${note.path} ${note.line} ${note.column} ${note.reason}`} note={note} />
             ))}
           </tbody>
         </table>
       </Scrolls>
     </section>
+  )
+}
+
+function NoteRow({ note }: { note: Note }) {
+  const words = useWords()
+  const reason = useReason(note)
+  return (
+    <tr>
+      <td className="nowrap">
+        <span className={`tag fate-${note.fate}`}>{words.create.fates[note.fate]}</span>
+      </td>
+      <td className="number">{note.line}</td>
+      <th scope="row" className="mono">
+        {note.path}
+      </th>
+      <td>
+        <Rich text={reason} />
+      </td>
+    </tr>
   )
 }

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import type { JobDetail, RunView } from '../../api/queries.ts'
+import type { EventView, JobDetail, RunView } from '../../api/queries.ts'
 import * as queries from '../../api/queries.ts'
 import { clock, duration, exactTime, resources } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { Fact } from '../../ui/Fact.tsx'
-import { Empty } from '../../ui/Say.tsx'
+import { Empty, Rich } from '../../ui/Say.tsx'
 import { State } from '../../ui/State.tsx'
 import { Ago, Left, Span } from '../../ui/Time.tsx'
-import { useReason, useWords } from '../../words/index.tsx'
+import { useLanguage, useReason, useWords } from '../../words/index.tsx'
 
 export function OverviewTab({ job }: { job: JobDetail }) {
   return (
@@ -132,7 +132,8 @@ function Tasks({ job }: { job: JobDetail }) {
 }
 
 function TaskRow({ job, run, earlier }: { job: JobDetail; run: RunView; earlier: number }) {
-  const words = useWords()
+  const { words, language } = useLanguage()
+  const missing = (language === 'zh' && run.missing_zh) || run.missing
   const reason = useReason(run)
   const ports = Object.entries(run.ports).map(([label, numbers]) => `${label} ${numbers.join(', ')}`)
   const devices = Object.entries(run.devices).map(
@@ -147,14 +148,21 @@ function TaskRow({ job, run, earlier }: { job: JobDetail; run: RunView; earlier:
       <td>
         <State state={run.state} />
         {reason && <div className="soft small task-reason">{reason}</div>}
-        {run.missing.map(what => (
+        {missing.map(what => (
           <div key={what} className="soft small">
             {what}
           </div>
         ))}
       </td>
       <td className="nowrap">{run.node}</td>
-      <td className="mono">{ports.join(' · ') || '–'}</td>
+      <td className="mono">
+        {ports.map(port => (
+          <div key={port} className="nowrap">
+            {port}
+          </div>
+        ))}
+        {ports.length === 0 && '–'}
+      </td>
       <td className="nowrap">{devices.join(' · ') || '–'}</td>
       <td className="number">
         <Span from={run.started_at_ms} to={run.ended_at_ms} />
@@ -179,22 +187,32 @@ function Timeline({ job }: { job: JobDetail }) {
       </header>
       <ol className="body timeline">
         {data?.events.map(event => (
-          <li key={event.seq}>
-            <time
-              className="mono soft"
-              dateTime={new Date(event.at_ms).toISOString()}
-              title={exactTime(event.at_ms, words.locale)}
-            >
-              {clock(event.at_ms)}
-            </time>
-            <span className="nowrap">
-              {event.task && <strong>{event.task} </strong>}
-              {words.job.events[event.kind] ?? words.states[event.kind as keyof typeof words.states] ?? event.kind}
-            </span>
-            <span className="soft">{event.reason}</span>
-          </li>
+          <Happened key={event.seq} event={event} />
         ))}
       </ol>
     </section>
+  )
+}
+
+function Happened({ event }: { event: EventView }) {
+  const words = useWords()
+  const reason = useReason(event)
+  return (
+    <li>
+      <time
+        className="mono soft"
+        dateTime={new Date(event.at_ms).toISOString()}
+        title={exactTime(event.at_ms, words.locale)}
+      >
+        {clock(event.at_ms)}
+      </time>
+      <span className="nowrap">
+        {event.task && <strong>{event.task} </strong>}
+        {words.job.events[event.kind] ?? words.states[event.kind as keyof typeof words.states] ?? event.kind}
+      </span>
+      <span className="soft">
+        <Rich text={reason} />
+      </span>
+    </li>
   )
 }

@@ -6,6 +6,7 @@ import { label } from '../../api/queries.ts'
 import { CodeBlock } from '../../ui/CodeBlock.tsx'
 import { Copy } from '../../ui/Copy.tsx'
 import { Rich } from '../../ui/Say.tsx'
+import type { Words } from '../../words/en.ts'
 import { useWords } from '../../words/index.tsx'
 import { PortTable } from './PortTable.tsx'
 import { newestRuns } from './tasks.ts'
@@ -102,9 +103,9 @@ function TensorBoard({ job, run, index }: { job: JobDetail; run: RunView; index:
 
 const NOTEBOOK = `roles:
   notebook:
-    command: jupyter lab --ip 127.0.0.1 --port $TRAINMASTER_PORTS_HTTP --no-browser
+    command: jupyter lab --ip $MA_CURRENT_IP --port $TRAINMASTER_PORTS_HTTP --no-browser --allow-root
     ports: [http]
-    completion: { wait: false }`
+    completion: { wait: false, min_failed: never }`
 
 function Jupyter() {
   const words = useWords()
@@ -114,6 +115,10 @@ function Jupyter() {
     </Service>
   )
 }
+
+/** A task of a server that is not root's has a user namespace of its own, which everybody but root has to enter first. */
+const waysIn = (pid: number, words: Words['services']) =>
+  `# ${words.asRoot}\nnsenter -t ${pid} -m -p -w\n# ${words.asUser}\nnsenter -t ${pid} -U -m -p -w --preserve-credentials`
 
 function Terminal({ run }: { run: RunView | undefined }) {
   const words = useWords()
@@ -125,7 +130,7 @@ function Terminal({ run }: { run: RunView | undefined }) {
       says={words.services.terminalSays}
       meanwhile={isLive ? words.services.terminalDo : otherwise}
     >
-      {isLive && <Command text={`nsenter -t ${run.pid} -a`} name={words.services.terminal} />}
+      {isLive && <Command text={waysIn(run.pid ?? 0, words.services)} name={words.services.terminal} />}
     </Service>
   )
 }

@@ -1,6 +1,6 @@
 //! `cmd`: commands before and after those of the role.
 
-use super::{Fill, Plugin};
+use super::{Fill, NO_PARAMETERS, Plugin};
 use crate::dialect::openpai_v2::{
     field::{Field, Reader},
     js::Word,
@@ -12,7 +12,7 @@ const TEXT_HINT: &str = "write a list of commands, each a text";
 
 pub(super) fn check(reader: &mut Reader, plugin: &Plugin<'_>) {
     let Some(parameters) = &plugin.parameters else {
-        return reader.for_people(&plugin.field, "has no parameters, so it does nothing, here as there");
+        return reader.for_people(&plugin.field, NO_PARAMETERS);
     };
     let of_old = ["preCommands", "postCommands"].map(|key| parameters.get(key));
     for field in of_old.iter().flatten() {
@@ -27,15 +27,24 @@ pub(super) fn check(reader: &mut Reader, plugin: &Plugin<'_>) {
         }
     }
     let known = [
-        ("preCommands", "they run before those of the role"),
-        ("postCommands", "they run after those of the role, once these have ended well"),
-        ("callbacks", "those for taskStarts run before the role's commands, those for taskSucceeds after them"),
+        ("preCommands", ("they run before those of the role", "在角色的命令之前运行")),
+        ("postCommands", ("they run after those of the role, once these have ended well", "角色的命令成功结束后运行")),
+        (
+            "callbacks",
+            (
+                "those for taskStarts run before the role's commands, those for taskSucceeds after them",
+                "taskStarts 的在角色的命令之前运行，taskSucceeds 的在其后运行",
+            ),
+        ),
     ];
     plugin.note_parameters(reader, &known);
     reader.notes.kept(
         &plugin.field.path,
         plugin.field.place,
-        "its commands run before the role's, and after them once they have ended well",
+        (
+            "its commands run before the role's, and after them once they have ended well",
+            "它的命令在角色的命令之前运行，或在其成功结束后运行",
+        ),
     );
 }
 
@@ -46,8 +55,10 @@ fn check_callback(reader: &mut Reader, callback: &Field<'_>) {
         && event != "taskStarts"
         && event != "taskSucceeds"
     {
-        let reason = format!("nothing happens at {}, here as there: there are taskStarts and taskSucceeds", shown(event));
-        reader.for_people(&field, &reason);
+        let event = shown(event);
+        let en = format!("nothing happens at {event}, here as there: there are taskStarts and taskSucceeds");
+        let zh = format!("没有 {event} 这个时机，在 OpenPAI 里也一样；只有 taskStarts 和 taskSucceeds");
+        reader.for_people(&field, (en, zh));
     }
     if let Some(field) = reader.required(&mut keys, "commands", TEXT_HINT) {
         reader.texts(&field, TEXT_HINT);

@@ -27,9 +27,16 @@ pub(super) fn check(reader: &mut Reader, plugin: &Plugin<'_>) {
     if let Some(directory) = parameters.get("clone_dir") {
         reader.text(&directory, "write the path of a directory");
     }
-    let known = [("repo_uri", "what is cloned"), ("options", "given to `git clone`"), ("clone_dir", "where it is cloned to")];
+    let known = [
+        ("repo_uri", ("what is cloned", "要克隆的仓库")),
+        ("options", ("given to `git clone`", "交给 `git clone` 的选项")),
+        ("clone_dir", ("where it is cloned to", "克隆到哪里")),
+    ];
     plugin.note_parameters(reader, &known);
-    let reason = "every task clones the repository itself before its commands, with up to 10 tries";
+    let reason = (
+        "every task clones the repository itself before its commands, with up to 10 tries",
+        "每个任务在运行命令之前自己克隆仓库，最多尝试 10 次",
+    );
     reader.notes.changed(&plugin.field.path, plugin.field.place, reason);
 }
 

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::super::field::{Field, Keys, Reader};
-use crate::spec::{Accelerators, PortCount, Ports, RoleSpec, Size, join};
+use super::super::field::{ASKS_FOR_NONE, Field, Keys, Reader};
+use crate::{
+    dialect::note::with_words,
+    spec::{Accelerators, PortCount, Ports, RoleSpec, Size, join},
+};
 
 /// As the file says them.
 #[derive(Debug, Default)]
@@ -66,7 +69,8 @@ fn amount(reader: &mut Reader, field: &Field<'_>, becomes: &str) -> i64 {
         return 0;
     }
     if count == 0 && !becomes.ends_with("accelerators") {
-        reader.notes.changed(&field.path, field.place, format!("{becomes}; 0 set no limit in OpenPAI; here it means the usual amount"));
+        let about = ("0 set no limit in OpenPAI; here it means the usual amount", "在 OpenPAI 里 0 表示不限，在这里表示默认的量");
+        reader.notes.changed(&field.path, field.place, with_words(becomes, about));
     } else {
         reader.notes.kept(&field.path, field.place, becomes);
     }
@@ -78,7 +82,8 @@ fn ports(reader: &mut Reader, field: &Field<'_>, role: &str, ports: &mut BTreeMa
         let Some(count) = reader.integer(&field, "write how many, such as 1") else { continue };
         let becomes = join(&join(role, "ports"), label);
         if count <= 0 {
-            reader.notes.changed(&field.path, field.place, format!("{becomes}; it asks for no port, and gets none"));
+            let about = ("it asks for no port, and gets none", "没有要端口，也就不分配");
+            reader.notes.changed(&field.path, field.place, with_words(becomes, about));
         } else {
             reader.notes.kept(&field.path, field.place, becomes);
         }
@@ -94,7 +99,7 @@ fn container_options(reader: &mut Reader, field: &Field<'_>, role: &str) -> i64 
         infiniband(reader, &field);
     }
     for (_, other) in keys.rest() {
-        reader.for_people(&other, "has no effect, here as there");
+        reader.no_effect(&other);
     }
     shm
 }
@@ -102,7 +107,11 @@ fn container_options(reader: &mut Reader, field: &Field<'_>, role: &str) -> i64 
 fn shm_mb(reader: &mut Reader, field: &Field<'_>, becomes: &str) -> i64 {
     let Some(count) = reader.integer(field, "write a number of megabytes, such as 1024") else { return 0 };
     match count {
-        0 => reader.notes.changed(&field.path, field.place, format!("{becomes}; 0 means the default of {SHM_MB_DEFAULT}, as in OpenPAI")),
+        0 => {
+            let en = format!("0 means the default of {SHM_MB_DEFAULT}, as in OpenPAI");
+            let zh = format!("0 表示默认值 {SHM_MB_DEFAULT}，与 OpenPAI 相同");
+            reader.notes.changed(&field.path, field.place, with_words(becomes, (en, zh)));
+        }
         1.. => reader.notes.kept(&field.path, field.place, becomes),
         _ => reader.tell(field, format!("is {count}; there is no memory below nothing"), "write a number of megabytes, such as 1024"),
     }
@@ -112,10 +121,13 @@ fn shm_mb(reader: &mut Reader, field: &Field<'_>, becomes: &str) -> i64 {
 fn infiniband(reader: &mut Reader, field: &Field<'_>) {
     match reader.truth(field) {
         Some(true) => {
-            let reason = "a task sees the network devices its machine shows it; none is asked for by name here";
+            let reason = (
+                "a task sees the network devices its machine shows it; none is asked for by name here",
+                "机器给任务看到哪些网络设备，任务就用哪些；这里不按名字申请",
+            );
             reader.notes.ignored(&field.path, field.place, reason);
         }
-        Some(false) => reader.for_people(field, "asks for none"),
+        Some(false) => reader.for_people(field, ASKS_FOR_NONE),
         None => {}
     }
 }

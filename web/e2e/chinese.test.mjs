@@ -1,0 +1,60 @@
+// On a Chinese page the server speaks Chinese too: what happened, and why things are as they are.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { House, settled } from './house.mjs'
+import { settle } from './town.mjs'
+
+let house
+let jobs
+let page
+before(async () => {
+  house = await House.open()
+  jobs = await settle(house)
+  page = await house.inside({ language: 'zh' })
+})
+after(() => house.close())
+
+/** Three English words in a row are a sentence. What tasks print, names and commands are in a box of code or no sentences. */
+const sentences = async () => {
+  const text = await page.evaluate(() => {
+    const main = document.querySelector('main').cloneNode(true)
+    for (const it of main.querySelectorAll('pre, code, .mono, .code')) it.replaceWith(' · ')
+    return [...main.querySelectorAll('*')].flatMap(it =>
+      [...it.childNodes].filter(node => node.nodeType === Node.TEXT_NODE).map(node => node.textContent),
+    )
+  })
+  return text.filter(it => /[A-Za-z]{2,},? [a-z]{2,},? [a-z]{2,}/.test(it))
+}
+
+/** Opens a page of a job, and answers every English sentence on it. */
+async function english(path) {
+  await page.goto(`${house.url}/jobs/${path}`)
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await settled(page)
+  return sentences()
+}
+
+/** What somebody wrote about the job is in whatever language they wrote it in. */
+const said = async id => (await house.job(id)).description
+
+test('中文页面的经过和原因里没有英文句子', async () => {
+  for (const id of [jobs.first, jobs.failed, jobs.stopped, jobs.running, jobs.queued]) {
+    const own = await said(id)
+    for (const tab of ['', '/why', '/versions', '/services']) {
+      const found = (await english(id + tab)).filter(it => it !== own)
+      assert.deepEqual(found, [], `${id}${tab}`)
+    }
+  }
+  const timeline = page.getByRole('heading', { name: '经过' }).locator('xpath=ancestor::section')
+  await page.goto(`${house.url}/jobs/${jobs.stopped}`)
+  await timeline.getByText('被 admin 停止').first().waitFor()
+})
+
+test('外来作业文件每个字段的去向用中文说明', async () => {
+  const file =
+    'protocol_version: v2\ntype: job\nname: mnist\nprerequisites:\n  - {type: dockerimage, name: i, uri: python}\ntasks:\n  - {role: w, dockerimage: i, command: [sleep 1]}\n'
+  const { id } = await house.ask('POST', '/api/v1/jobs', file)
+  assert.deepEqual(await english(`${id}/spec?view=original`), [])
+  await page.getByText('不能运行镜像的集群会使用机器自带的程序').first().waitFor()
+  assert.deepEqual(await english(id), [])
+})
