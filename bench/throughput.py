@@ -1,6 +1,6 @@
 """Many small tasks on two slots, each with its own log and exit record on disk.
 
-HyperQueue and Slurm get their tasks in one submission, as an array, and so do we. Our second row has a job for every task, each
+HyperQueue and Slurm get their tasks as an array, and so do we. Our second row has a job for every task, each
 submitted by itself and answered when it is durable; nobody else is asked for that.
 """
 
@@ -16,11 +16,13 @@ TASKS = 2000
 # Slower peers get fewer tasks: a rate is a rate, and nobody waits an hour for it.
 TASKS_OF = {"HyperQueue": 2000, "task-spooler": 500, "pueue": 60, "Slurm": 40, "Slurm, 64 CPUs": 200}
 CONNECTIONS = 4
+# The most that a role has.
+TASKS_AN_ARRAY = 1000
 ONE_BY_ONE = "trainmaster, a job each"
 
 
 def run(house, rounds):
-    sides = {"trainmaster": lambda: rate_of_an_array(house.server, TASKS), ONE_BY_ONE: lambda: rate_of_jobs(house.server, TASKS)}
+    sides = {"trainmaster": lambda: rate_of_arrays(house.server, TASKS), ONE_BY_ONE: lambda: rate_of_jobs(house.server, TASKS)}
     makers = {"HyperQueue": hyperqueue, "task-spooler": one_by_one, "pueue": one_by_one, "Slurm": slurm, "Slurm, 64 CPUs": slurm}
     for name, maker in makers.items():
         if name in house.peers:
@@ -29,15 +31,16 @@ def run(house, rounds):
     return {name: {**summary(each), "tasks": TASKS_OF.get(name, TASKS)} for name, each in values.items()}
 
 
-def rate_of_an_array(server, tasks):
-    """From the submission by HTTP until the server says that the job is over."""
-    api = server.api()
-    spec = array(f"true-{uuid.uuid4().hex[:8]}", ["true"], half_of_the_machine(api), tasks)
+def rate_of_arrays(server, tasks):
+    """From the first submission by HTTP until the server says that the last job is over."""
+    api, batch = server.api(), uuid.uuid4().hex[:8]
+    cpus = half_of_the_machine(api)
     began = time.perf_counter()
-    job = api.submit(spec, key=uuid.uuid4().hex)["id"]
-    wait_until(lambda: nothing_waits(api), 600, "the job", every_s=0.02)
+    specs = [array(f"true-{batch}-{number}", ["true"], cpus, TASKS_AN_ARRAY) for number in range(tasks // TASKS_AN_ARRAY)]
+    jobs = [api.submit(spec, key=uuid.uuid4().hex)["id"] for spec in specs]
+    wait_until(lambda: nothing_waits(api), 600, "the jobs", every_s=0.02)
     took = time.perf_counter() - began
-    ended = [run["state"] for run in api.job(job)["runs"]]
+    ended = [run["state"] for job in jobs for run in api.job(job)["runs"]]
     if ended != ["succeeded"] * tasks:
         raise RuntimeError(f"not every task succeeded: {ended.count('succeeded')} of {tasks}")
     return tasks / took

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{plan::Plan, resources::show_duration_ms, spec::Convention, words::Words};
+use crate::{ids::TaskName, layout::chief, plan::Plan, resources::show_duration_ms, spec::Convention, words::Words};
 
 /// The port on which a supervisor listens for the other tasks of its gang. No task is told of it: it is given
 /// out with a task's own ports, and is none of them.
@@ -11,6 +11,15 @@ pub const LAUNCH_LABEL: &str = "trainmaster-launch";
 /// Whether tasks may start processes in each other, as MPI's launchers do.
 pub fn has_launcher(plan: &Plan) -> bool {
     plan.begins_together() && plan.conventions.contains(&Convention::Mpi)
+}
+
+/// How long the chief of a gang goes ahead. Others call it as soon as they have come up, and whoever calls before it listens tries
+/// again only after a second: so do gRPC and all that is built on it.
+const HEAD_START_MS: u64 = 50;
+
+/// How long a task stands back when its gang is let go.
+pub fn stands_back_ms(plan: &Plan, task: &TaskName) -> u64 {
+    if chief(plan).as_ref() == Some(task) { 0 } else { HEAD_START_MS }
 }
 
 /// What a supervisor learns that asks whether its gang may begin.
@@ -63,6 +72,15 @@ fn names(tasks: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::{HouseRules, from_text};
+
+    #[test]
+    fn only_the_chief_goes_ahead() {
+        let text = "{name: digits, roles: {ps: {command: x}, worker: {command: x, tasks: 2}}}";
+        let plan = from_text(text, &HouseRules::default()).unwrap().1;
+        let back = |task: &str| stands_back_ms(&plan, &task.parse().unwrap());
+        assert_eq!((back("worker-0"), back("worker-1"), back("ps-0")), (0, HEAD_START_MS, HEAD_START_MS));
+    }
 
     #[test]
     fn who_is_missing_is_named_and_a_crowd_is_counted() {

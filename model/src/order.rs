@@ -109,6 +109,9 @@ impl std::fmt::Debug for RunSecrets {
 pub struct GangOrder {
     /// How long a task that is ready waits for the others.
     pub timeout_ms: u64,
+    /// How long it lets the chief go ahead.
+    #[serde(default)]
+    pub back_ms: u64,
     /// Every task of the gang by name, and the address it has; this one too.
     pub addresses: BTreeMap<String, String>,
     /// Only where tasks may start processes in each other.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{
-    gang::LAUNCH_LABEL,
+    gang::{LAUNCH_LABEL, stands_back_ms},
     order::{GangOrder, LaunchOrder, RunOrder},
 };
 
@@ -19,7 +19,8 @@ pub fn complete(order: RunOrder, job: &Job, gang: &[Run], secret: &RunSecret) ->
     }
     let addresses = gang.iter().map(|run| (run.run.task.to_string(), run.address.clone())).collect();
     let launch = launch(&order, gang, || secret.gang_key(job.id, order.run.attempt));
-    RunOrder { gang: Some(GangOrder { timeout_ms: job.plan.gang_timeout_ms, addresses, launch }), ..order }
+    let back_ms = stands_back_ms(&job.plan, &order.run.task);
+    RunOrder { gang: Some(GangOrder { timeout_ms: job.plan.gang_timeout_ms, back_ms, addresses, launch }), ..order }
 }
 
 /// Only a task that was given a port for it can be reached.

@@ -57,7 +57,10 @@ async fn released(gang: &GangOrder, home: &Home) -> Option<Cause> {
         let left = timeout.saturating_sub(waited.get());
         let ask = if left.is_zero() { ASK_MAX } else { left.min(ASK_MAX) };
         match home.gang(ask, far_off, &waited).await {
-            Told::Yes(view) if view.released => return None,
+            Told::Yes(view) if view.released => {
+                tokio::time::sleep(Duration::from_millis(gang.back_ms)).await;
+                return None;
+            }
             // With nobody missing the gang is not let go because it is about to be stopped.
             Told::Yes(view) if waited.get() >= timeout && !view.missing.is_empty() => {
                 return Some(platform(too_late(&view.missing, gang.timeout_ms)));

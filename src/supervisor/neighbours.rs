@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn the_gang_is_known_before_the_rest_of_the_world() {
         let addresses = [("ps-0", "127.0.0.2"), ("worker-0", "127.0.0.3")].map(|(task, address)| (task.into(), address.into()));
-        let gang = GangOrder { timeout_ms: 1, addresses: addresses.into(), launch: None };
+        let gang = GangOrder { timeout_ms: 1, back_ms: 0, addresses: addresses.into(), launch: None };
         insta::assert_snapshot!(hosts(&gang, "127.0.0.1 localhost\n10.0.0.1 worker-0\n"), @"
         127.0.0.2 ps-0
         127.0.0.3 worker-0
