@@ -1706,6 +1706,11 @@ export interface components {
              * @description How long a task that is ready waits for the others.
              */
             timeout_ms: number;
+            /**
+             * Format: int64
+             * @description How long it lets the chief go ahead.
+             */
+            back_ms?: number;
             /** @description Every task of the gang by name, and the address it has; this one too. */
             addresses: {
                 [key: string]: string;
