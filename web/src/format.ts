@@ -32,6 +32,10 @@ export function duration(ms: number, units: Units): string {
   return m > 0 ? `${m}:${pad(s % 60)}` : `${s} ${units.second}`
 }
 
+/** How long something took that is over: `1.9 s`, `3:07`. */
+export const took = (ms: number, units: Units): string =>
+  ms < 60_000 ? `${(Math.max(0, ms) / 1000).toFixed(1)} ${units.second}` : duration(ms, units)
+
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400_000],
   ['hour', 3_600_000],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { ago, bytes, duration } from '../src/format.ts'
+import { ago, bytes, duration, took } from '../src/format.ts'
 import { keysAt, pathAtLine, type Schema, valuesAt } from '../src/pages/create/schema.ts'
 import { rows } from '../src/pages/jobs/groups.ts'
 import { ownPath, paths } from '../src/paths.ts'
@@ -20,6 +20,10 @@ test('sizes and times read as people say them', () => {
   assert.deepEqual(
     [0, 61_000, 3_661_000, 90_000_000].map(ms => duration(ms, en.units)),
     ['0 s', '1:01', '1:01:01', '1 d 01:00'],
+  )
+  assert.deepEqual(
+    [0, 1960, 61_000].map(ms => took(ms, en.units)),
+    ['0.0 s', '2.0 s', '1:01'],
   )
   assert.equal(ago(0, 180_000, 'zh-CN'), '3分钟前')
 })

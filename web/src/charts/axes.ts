@@ -1,5 +1,5 @@
 // What an axis counts, and how that is written.
-import { bytes, clock, duration, exactTime, type Units } from '../format.ts'
+import { bytes, clock, duration, exactTime, took, type Units } from '../format.ts'
 import { byteTicks, numberTicks, spanTicks, timeTicks, wholeTicks } from './ticks.ts'
 
 export interface Axis {
@@ -58,7 +58,7 @@ export const sizes = (per = ''): Axis => ({
 export const spans = (units: Units): Axis => ({
   ticks: spanTicks,
   mark: (value, step) => (step < 1000 ? `${value / 1000} ${units.second}` : duration(value, units)),
-  exact: value => (value < 60_000 ? `${(value / 1000).toFixed(1)} ${units.second}` : duration(value, units)),
+  exact: value => took(value, units),
 })
 
 export const times = (locale: string): Axis => ({

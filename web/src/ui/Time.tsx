@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { ago, duration, exactTime } from '../format.ts'
+import { ago, duration, exactTime, took } from '../format.ts'
 import { useWords } from '../words/index.tsx'
 
 // One clock for all, so that a thousand rows cost one timer.
@@ -33,7 +33,11 @@ export function Span({ from, to }: { from: number | null | undefined; to: number
   const until = useNow()
   const { units } = useWords()
   if (from == null) return <span className="soft">–</span>
-  return <span className="nowrap">{duration((to ?? Math.max(until, from)) - from, units)}</span>
+  return (
+    <span className="nowrap">
+      {to == null ? duration(Math.max(until, from) - from, units) : took(to - from, units)}
+    </span>
+  )
 }
 
 /** What is left of a limit that counts from the start. */

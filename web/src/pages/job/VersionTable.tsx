@@ -1,7 +1,7 @@
 import type { Dispatch, SetStateAction } from 'react'
 import { Link } from 'wouter'
 import type { VersionMetric, VersionRow, Versions } from '../../api/compare.ts'
-import { duration } from '../../format.ts'
+import { took } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { State } from '../../ui/State.tsx'
 import { Ago } from '../../ui/Time.tsx'
@@ -101,7 +101,7 @@ function Version({
       <td>
         <Ago at={row.created_at_ms} />
       </td>
-      <td className="number nowrap">{row.duration_ms == null ? '–' : duration(row.duration_ms, words.units)}</td>
+      <td className="number nowrap">{row.duration_ms == null ? '–' : took(row.duration_ms, words.units)}</td>
       {found.params.map(name => (
         <td key={name} className="mono param">
           {name in params ? String(params[name]) : '–'}
