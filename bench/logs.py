@@ -84,7 +84,7 @@ def beside_a_file(server, program, size, rounds):
 
     def through_us():
         api = server.api()
-        command = ["python3", "-c", program, str(size), "/output/took"]
+        command = [sys.executable, "-c", program, str(size), "/output/took"]
         job = api.submit(ours.small_job("flood", command, 1), f"flood-{time.monotonic()}")["id"]
         run = server.run_directory(job)
         wait_until(lambda: (run / "output.log").exists(), WITHIN_S, "its first byte")

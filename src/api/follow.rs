@@ -23,6 +23,7 @@ use model::{
     wire::{ErrorBody, LogChunk},
 };
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 use utoipa::IntoParams;
 
 use super::{
@@ -42,6 +43,9 @@ use watched::{Wanted, Watched};
 
 /// How much is read of all logs before it is sent: what waits in memory for a reader who is slow.
 const TURN_BYTES_MAX: u64 = 8 << 10;
+/// How many followers read at the same time. Each is done in a moment; a thread for every one of a thousand costs memory, and the
+/// others their turn.
+static READING: Semaphore = Semaphore::const_new(8);
 
 #[derive(Deserialize, IntoParams)]
 pub struct FollowQuery {
@@ -187,7 +191,9 @@ impl Reader {
             return Ok(false);
         }
         let (data, begin) = (self.watched.app.data.clone(), self.begin);
+        let turn = READING.acquire().await.map_err(|error| Error::Internal(error.to_string()))?;
         let (looked_at, read) = blocking(move || read_in_turn(&data, &places, begin)).await?;
+        drop(turn);
         self.first = self.first.wrapping_add(looked_at);
         let mut has_moved_on = false;
         for Read { run, start, chunks, is_last } in read {
