@@ -1,13 +1,15 @@
 """Files to a bucket and back, beside programs that do nothing else.
 
 Our side is the porter, the process that copies a task's outputs out and its inputs in. It is given an errand
-as a supervisor would give it: what is measured is what a job waits for. It does more than copy: outputs are
-checked against the store's answer and listed in a manifest; inputs are put on disk whole or not at all.
+as a supervisor would give it, and what is measured is what a job waits for: until it says that all is there. It
+does more than copy: outputs are checked against the store's answer and listed in a manifest. Inputs are whole when
+it says so, and on the disk when it ends a little later; that is measured too, beside peers that sync.
 """
 
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import tempfile
 import time
@@ -50,6 +52,7 @@ class Ours:
         return {"kind": kind, "order": order, "secrets": secrets, "dir": str(directory), "shelves": str(directory)}
 
     def carry(self, errand_and_word):
+        """Answers when it had said that it was done, and what it took of the machine until its end."""
         errand, awaited = errand_and_word
         porter = subprocess.Popen([self.binary, "porter"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         porter.stdin.write(json.dumps(errand) + "\n")
@@ -64,8 +67,19 @@ class Ours:
                 raise RuntimeError(f"the porter says {line}")
         else:
             raise RuntimeError("the porter ended without a word")
+        said_at = time.perf_counter()
         porter.stdin.close()
-        return peak_bytes(porter)
+        return said_at, end_of(porter)
+
+
+class OursOnDisk(Ours):
+    """The same, until it has ended and everything is on the disk."""
+
+    name = "trainmaster, on disk"
+
+    def carry(self, errand_and_word):
+        _, usage = super().carry(errand_and_word)
+        return time.perf_counter(), usage
 
 
 class Theirs:
@@ -82,7 +96,8 @@ class Theirs:
         # Settings of the machine for another store would only mislead them.
         machine = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
         process = subprocess.Popen(command, env={**machine, **self.peer.environment(self.bucket)}, stdout=subprocess.DEVNULL)
-        return peak_bytes(process)
+        usage = end_of(process)
+        return time.perf_counter(), usage
 
 
 class Synced(Theirs):
@@ -96,13 +111,13 @@ class Synced(Theirs):
         return ["sh", "-c", '"$@" && sync -f "$0"', str(directory), *super().fetch(bucket, prefix, directory)]
 
 
-def peak_bytes(process):
-    """Waits for its end; the most memory it had."""
+def end_of(process):
+    """Waits for it; the most memory it had, and the seconds of a processor that it took."""
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{process.args} ended with {process.returncode}")
-    return usage.ru_maxrss * 1024
+    return {"peak_bytes": usage.ru_maxrss * 1024, "cpu_s": usage.ru_utime + usage.ru_stime}
 
 
 def run_alone(asked):
@@ -126,24 +141,24 @@ def carried(bucket, sides, shape, ways_and_rounds):
     home = Path(tempfile.mkdtemp(prefix="carry-bench."))
     try:
         source = make_files(home / "runs" / "job" / "main-0.output", files, size)
-        peaks, number = {}, iter(range(10**6))
+        usages, number = {}, iter(range(10**6))
 
         def sending(side):
             prefix = f"{kind}-{next(number)}"
-            took, peak = timed(side, side.send(source, bucket, prefix))
+            took, usage = timed(side, side.send(source, bucket, prefix))
             check(bucket.objects(prefix) >= files, f"{side.name} sent {bucket.objects(prefix)} of {files}")
             bucket.forget(prefix)
-            peaks[f"{kind} out", side.name] = max(peak, peaks.get((f"{kind} out", side.name), 0))
+            usages.setdefault((f"{kind} out", side.name), []).append(usage)
             return took
 
         def fetching(side):
             target = home / f"fetched-{next(number)}"
             target.mkdir()
-            took, peak = timed(side, side.fetch(bucket, f"{kind}-kept", target))
+            took, usage = timed(side, side.fetch(bucket, f"{kind}-kept", target))
             there = sum(len(names) for _, _, names in os.walk(target))
             check(there >= files, f"{side.name} fetched {there} of {files}")
             shutil.rmtree(target)
-            peaks[f"{kind} in", side.name] = max(peak, peaks.get((f"{kind} in", side.name), 0))
+            usages.setdefault((f"{kind} in", side.name), []).append(usage)
             return took
 
         went = {}
@@ -151,10 +166,10 @@ def carried(bucket, sides, shape, ways_and_rounds):
             went[f"{kind} out"] = take_turns({side.name: lambda side=side: sending(side) for side in sides}, rounds)
         if "in" in ways:
             timed(sides[-1], sides[-1].send(source, bucket, f"{kind}-kept"))
-            synced = [Synced(side.peer, bucket) for side in sides if isinstance(side, Theirs)]
+            synced = [OursOnDisk(side.binary) if isinstance(side, Ours) else Synced(side.peer, bucket) for side in sides]
             went[f"{kind} in"] = take_turns({side.name: lambda side=side: fetching(side) for side in sides + synced}, rounds)
             bucket.forget(f"{kind}-kept")
-        return {at: {name: summary(each) | {"peak_bytes": peaks[at, name]} for name, each in values.items()} for at, values in went.items()}
+        return {at: {name: summary(each) | used(usages[at, name]) for name, each in values.items()} for at, values in went.items()}
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
@@ -174,8 +189,13 @@ def make_files(place, files, size):
 
 def timed(side, errand):
     began = time.perf_counter()
-    peak = side.carry(errand)
-    return time.perf_counter() - began, peak
+    done_at, usage = side.carry(errand)
+    return done_at - began, usage
+
+
+def used(usages):
+    """The most memory of all rounds, and what a round took of the processors."""
+    return {"peak_bytes": max(it["peak_bytes"] for it in usages), "cpu_s": statistics.median(it["cpu_s"] for it in usages)}
 
 
 def check(holds, what):
@@ -185,19 +205,19 @@ def check(holds, what):
 
 def table(result):
     rows = [
-        [f"{way}, {name}", short(it["median"], "s"), f"{short(it['least'], 's')} – {short(it['most'], 's')}", f"{it['peak_bytes'] / 1e6:.0f} MB", it["rounds"]]
+        [f"{way}, {name}", short(it["median"], "s"), f"{short(it['least'], 's')} – {short(it['most'], 's')}", f"{it['peak_bytes'] / 1e6:.0f} MB", short(it["cpu_s"], "s"), it["rounds"]]
         for way, sides in result.items()
         for name, it in sides.items()
     ]
     title = f"To a bucket and back: {SMALL_FILES} files of {SMALL_BYTES} bytes, {LARGE_FILES} of {LARGE_BYTES >> 20} MiB"
-    return title, ["", "median", "spread", "peak", "rounds"], rows
+    return title, ["", "median", "spread", "peak", "processor", "rounds"], rows
 
 
 def verdicts(result):
     for way, sides in result.items():
         own = sides["trainmaster"]
         for name, theirs in sides.items():
-            if name != "trainmaster":
-                ratio = theirs["median"] / own["median"]
+            if name not in (Ours.name, OursOnDisk.name):
+                ratio = theirs["median"] / sides[OursOnDisk.name if name.endswith(" and sync") else Ours.name]["median"]
                 yield f"{way}: at least 1.0 × {name}", ratio >= 1.0, f"{ratio:.2f} ×"
         yield f"{way}: at most 100 MB of memory", own["peak_bytes"] <= MEMORY_BYTES_MAX, f"{own['peak_bytes'] / 1e6:.0f} MB"

@@ -26,7 +26,9 @@ SCALARS = RUNS * TAGS * STEPS
 LONG_POINTS = 10_000_000
 VIEWS = 200
 VIEW_S_MAX = 0.050
-FAST_POINTS_PER_S, FAST_S, VALUES_A_LINE = 200_000, 30, 10
+FAST_POINTS_PER_S = 200_000
+# Written faster than is promised: what is read cannot be more than what is written, and the last of it is read after its end.
+WRITTEN_PER_S, FAST_S, VALUES_A_LINE = 250_000, 30, 10
 READERS = 100
 PARTS = ("load", "views", "fast")
 WITHIN_S = 900
@@ -176,7 +178,7 @@ def long_curve(server):
 
 FAST = f"""
 import json, sys, time
-lines = {FAST_POINTS_PER_S // VALUES_A_LINE // 10}
+lines = {WRITTEN_PER_S // VALUES_A_LINE // 10}
 began, step = time.monotonic(), 0
 with open("/output/metrics.jsonl", "w", buffering=1 << 20) as out:
     for turn in range({FAST_S} * 10):
@@ -211,7 +213,7 @@ def fast_round(server, name):
     for reader in readers:
         reader.join(WITHIN_S)
     writing_s = float(api.log(job).decode().split()[-1])
-    total = FAST_POINTS_PER_S * FAST_S
+    total = WRITTEN_PER_S * FAST_S
     series = json.loads(api.ask("GET", f"/api/v1/jobs/{job}/metrics"))["series"]
     check(sum(it["points"] for it in series if it["source"] == "file") == total, "points are missing")
     return {"read_per_s": total / (writing_s + behind), "behind_s": behind, "complete": sum(it.seen == total for it in readers)}
@@ -264,5 +266,5 @@ def verdicts(result):
         yield f"any view of {LONG_POINTS:,} points within 50 ms", views["most"] <= VIEW_S_MAX, short(views["most"], "s")
     if fast := result.get("fast"):
         least = fast["per_s"]["least"]
-        yield f"{FAST_POINTS_PER_S:,} points a second while {READERS} readers follow", least >= 0.95 * FAST_POINTS_PER_S, f"{least:,.0f}/s"
+        yield f"{FAST_POINTS_PER_S:,} points a second while {READERS} readers follow", least >= FAST_POINTS_PER_S, f"{least:,.0f}/s"
         yield "every reader was told of every point", fast["complete"] == READERS, f"{fast['complete']} of {READERS}"

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{Method, Request, Response, StatusCode, body::Incoming, client::conn::http1::SendRequest, header};
 use hyper_util::rt::TokioIo;
-use model::wire::ErrorBody;
+use model::{said, speaks, wire::ErrorBody, words::Words};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
 use tokio::net::TcpStream;
 
@@ -26,17 +26,28 @@ pub struct Client {
     token: String,
 }
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum ClientError {
     /// Nobody answered; nothing is known about what was asked.
-    #[error("the server at {0} cannot be reached: {1}")]
     Away(String, String),
     /// The server answered, and said no.
-    #[error("{}", .1.message)]
     Refused(StatusCode, Box<ErrorBody>),
-    #[error("`{0}` is not an address such as http://127.0.0.1:7077")]
     BadUrl(String),
 }
+
+impl ClientError {
+    pub fn words(&self) -> Words {
+        match self {
+            ClientError::Away(url, why) => said!("the server at {url} cannot be reached: {why}", "连不上服务器 {url}（{why}）"),
+            ClientError::Refused(_, body) => body.words(),
+            ClientError::BadUrl(url) => {
+                said!("`{url}` is not an address such as http://127.0.0.1:7077", "`{url}` 不是 http://127.0.0.1:7077 这样的地址")
+            }
+        }
+    }
+}
+
+speaks!(ClientError);
 
 /// A request before it is sent.
 pub struct Call<'a> {
@@ -192,6 +203,8 @@ impl Client {
             code: "unreadable".into(),
             message: format!("the server answered {status} without a reason"),
             hint: None,
+            message_zh: format!("服务器回答了 {status}，没有说明原因"),
+            hint_zh: None,
             problems: Vec::new(),
         };
         ClientError::Refused(status, Box::new(serde_json::from_slice(&body).unwrap_or_else(|_| unreadable())))

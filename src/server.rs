@@ -87,6 +87,7 @@ pub async fn up(config: ServerConfig, ready: impl FnOnce(&Ready)) -> anyhow::Res
         hosts: own_names(address, &config.allow_hosts),
         node_switch: Box::new(move |node, up| if up { switched.bring_up(node) } else { switched.take_down(node) }),
         endings: endings.clone(),
+        lookouts: api::Lookouts::default(),
     });
     let measured = store.clone();
     let (uploads, data) = (Room::of(&config.data), config.data.clone());

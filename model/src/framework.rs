@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use crate::{said, speaks, words::Words};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,9 +22,17 @@ pub struct Framework {
     pub version: Option<String>,
 }
 
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("is not a framework we know")]
+#[derive(Debug, PartialEq, Eq)]
 pub struct UnknownFramework;
+
+impl UnknownFramework {
+    /// What is said of the text.
+    pub fn words(&self) -> Words {
+        said!("is not a framework we know", "不是认识的框架")
+    }
+}
+
+speaks!(UnknownFramework);
 
 impl FrameworkName {
     pub const ALL: [FrameworkName; 5] =

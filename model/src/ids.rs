@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use crate::{said, speaks, words::Words};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -87,17 +88,38 @@ impl VolumeName {
     }
 }
 
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum BadName {
-    #[error("is empty")]
     Empty,
-    #[error("has {length} characters; the most is {most}")]
     TooLong { length: usize, most: usize },
-    #[error("begins with `{}`; begin with a letter or a digit", visible(*.0))]
     BadStart(char),
-    #[error("has {}; use letters, digits, `-`, `.`, `_` and `~`", if *.0 == ' ' { "a space".to_owned() } else { format!("`{}`", visible(*.0)) })]
     BadCharacter(char),
 }
+
+impl BadName {
+    /// What is said of the name.
+    pub fn words(&self) -> Words {
+        match self {
+            BadName::Empty => said!("is empty", "是空的"),
+            BadName::TooLong { length, most } => said!("has {length} characters; the most is {most}", "有 {length} 个字符，最多 {most} 个"),
+            BadName::BadStart(first) => {
+                said!("begins with `{}`; begin with a letter or a digit", "以 `{}` 开头；请以字母或数字开头", visible(*first))
+            }
+            BadName::BadCharacter(' ') => {
+                said!("has a space; use letters, digits, `-`, `.`, `_` and `~`", "含有空格；请用字母、数字、`-`、`.`、`_` 和 `~`")
+            }
+            BadName::BadCharacter(bad) => {
+                said!(
+                    "has `{}`; use letters, digits, `-`, `.`, `_` and `~`",
+                    "含有 `{}`；请用字母、数字、`-`、`.`、`_` 和 `~`",
+                    visible(*bad)
+                )
+            }
+        }
+    }
+}
+
+speaks!(BadName);
 
 /// A character as it may stand in a message: a terminal must not obey it.
 fn visible(c: char) -> String {

@@ -8,7 +8,11 @@ use std::collections::BTreeMap;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Tag};
 
-use crate::spec::{Problem, shown};
+use crate::{
+    said,
+    spec::{Problem, shown},
+    words::{Bilingual, Said, Words},
+};
 
 mod aliases;
 mod pairs;
@@ -154,10 +158,12 @@ fn parse_by(text: &str, ways: Ways) -> Parsed {
 
 fn check_text(text: &str) -> Result<(), Problem> {
     if text.len() > TEXT_BYTES_MAX {
-        let message = format!("the file has {} bytes; the most is {TEXT_BYTES_MAX}", text.len());
-        return Err(
-            Problem::new("", message).hint("keep code and data in files of their own and give their directory as `code` or `input`")
-        );
+        let message =
+            said!("the file has {} bytes; the most is {TEXT_BYTES_MAX}", "文件有 {} 字节，最多 {TEXT_BYTES_MAX} 字节", text.len());
+        return Err(Problem::new("", message).hint((
+            "keep code and data in files of their own and give their directory as `code` or `input`",
+            "代码和数据请单独存放，用 `code` 或 `input` 写出所在目录",
+        )));
     }
     let Some((at, bad)) = text.char_indices().find(|(_, c)| c.is_control() && !matches!(c, '\n' | '\r' | '\t' | '\u{85}')) else {
         return Ok(());
@@ -166,8 +172,8 @@ fn check_text(text: &str) -> Result<(), Problem> {
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line = before.matches('\n').count() + 1;
     let place = place(line, before[line_start..].chars().count() + 1);
-    let problem = Problem::new("", format!("has the control character {}", bad.escape_unicode())).at(place);
-    Err(problem.hint("remove it; is this a text file in UTF-8?"))
+    let problem = Problem::new("", said!("has the control character {}", "含有控制字符 {}", bad.escape_unicode())).at(place);
+    Err(problem.hint(("remove it; is this a text file in UTF-8?", "请删掉它；这是 UTF-8 文本文件吗？")))
 }
 
 fn place(line: usize, column: usize) -> Place {
@@ -219,8 +225,8 @@ struct Builder {
     problems: Vec<Problem>,
 }
 
-const ALIAS: &str = "an alias (`*name`) is not taken in job files";
-const ALIAS_HINT: &str = "write the value out";
+const ALIAS: Said = ("an alias (`*name`) is not taken in job files", "作业文件不支持别名（`*name`）");
+const ALIAS_HINT: Said = ("write the value out", "请直接写出这个值");
 
 type Stop = Box<Problem>;
 
@@ -245,7 +251,11 @@ impl Builder {
                 let tag = self.check_marks(place, anchor, tag.as_deref());
                 let plain = style == ScalarStyle::Plain;
                 let value = if text.contains('\0') {
-                    self.refuse(place, "has a NUL character, which no program can be given", "remove it");
+                    self.refuse(
+                        place,
+                        ("has a NUL character, which no program can be given", "含有 NUL 字符，无法交给任何程序"),
+                        ("remove it", "请删掉它"),
+                    );
                     Value::Refused
                 } else {
                     aliases::tagged(Scalar { text: text.into_owned(), plain }, tag)
@@ -264,18 +274,26 @@ impl Builder {
         }
     }
 
-    fn refuse(&mut self, place: Place, message: &str, hint: &str) {
+    fn refuse(&mut self, place: Place, message: impl Bilingual, hint: impl Bilingual) {
         self.problems.push(Problem::new("", message).at(place).hint(hint));
     }
 
     fn check_marks(&mut self, place: Place, anchor: usize, tag: Option<&Tag>) -> Tagged {
         if anchor > 0 && self.ways == Ways::Ours {
-            self.refuse(place, "an anchor (`&name`) is not taken in job files", "remove it and write the value out where it is used");
+            self.refuse(
+                place,
+                ("an anchor (`&name`) is not taken in job files", "作业文件不支持锚点（`&name`）"),
+                ("remove it and write the value out where it is used", "请删掉它，在用到的地方直接写出值"),
+            );
         }
         let Some(tag) = tag else { return Tagged::Not };
         let known = if self.ways == Ways::Theirs { aliases::known_tag(tag) } else { Tagged::Unknown };
         if known == Tagged::Unknown {
-            self.refuse(place, "a tag (`!name`) is not taken in job files", "remove it; put a value in quotes to make it text");
+            self.refuse(
+                place,
+                ("a tag (`!name`) is not taken in job files", "作业文件不支持标签（`!name`）"),
+                ("remove it; put a value in quotes to make it text", "请删掉它；要写成文本，把值放进引号"),
+            );
         }
         known
     }
@@ -285,13 +303,18 @@ impl Builder {
         if self.documents == 1 {
             return Ok(());
         }
-        let problem = Problem::new("", "a second document begins here").at(place);
-        Err(Box::new(problem.hint("a job file describes one job; submit each file by itself")))
+        let problem = Problem::new("", ("a second document begins here", "这里开始了第二个文档")).at(place);
+        Err(Box::new(
+            problem
+                .hint(("a job file describes one job; submit each file by itself", "一个作业文件只描述一个作业；请分成几个文件，逐个提交")),
+        ))
     }
 
     fn begin(&mut self, place: Place, opened: Open) -> Result<(), Stop> {
         if self.open.len() >= DEPTH_MAX {
-            return Err(Box::new(Problem::new("", format!("is nested more than {DEPTH_MAX} levels deep")).at(place)));
+            return Err(Box::new(
+                Problem::new("", said!("is nested more than {DEPTH_MAX} levels deep", "嵌套超过了 {DEPTH_MAX} 层")).at(place),
+            ));
         }
         self.open.push(opened);
         Ok(())
@@ -316,7 +339,7 @@ impl Builder {
     fn put(&mut self, node: Node) -> Result<(), Stop> {
         self.nodes += 1;
         if self.nodes > NODES_MAX {
-            return Err(Box::new(Problem::new("", format!("has more than {NODES_MAX} values")).at(node.place)));
+            return Err(Box::new(Problem::new("", said!("has more than {NODES_MAX} values", "值的个数超过了 {NODES_MAX}")).at(node.place)));
         }
         let ways = self.ways;
         match self.open.last_mut() {
@@ -351,41 +374,72 @@ impl Growing {
 }
 
 fn take_key(node: Node, ways: Ways, before: &mut BTreeMap<String, Place>) -> Result<KeyMeaning, Problem> {
-    let refused = |message: String, hint: &str| Err(Problem::new("", message).at(node.place).hint(hint));
+    let refused = |message: Words, hint: Said| Err(Problem::new("", message).at(node.place).hint(hint));
     let Value::Scalar(scalar) = node.value else {
-        return refused("a key must be text, not a list, a map or an alias".into(), "write `name: value`");
+        return refused(
+            said!("a key must be text, not a list, a map or an alias", "键只能是文本，不能是列表、键值对或别名"),
+            ("write `name: value`", "请写成 `name: value`"),
+        );
     };
     if ways == Ways::Theirs && scalar.plain && scalar.text == "<<" {
         return Ok(KeyMeaning::Merge);
     }
     let name = shown(&scalar.text);
     if ways == Ways::Ours && scalar.kind() != Kind::Text {
-        return refused(format!("the key {name} is not text"), "put it in quotes");
+        return refused(said!("the key {name} is not text", "键 {name} 不是文本"), ("put it in quotes", "请给它加上引号"));
     }
     if scalar.text.chars().any(char::is_control) {
-        return refused(format!("the key {name} has a control character"), "remove it");
+        return refused(said!("the key {name} has a control character", "键 {name} 含有控制字符"), ("remove it", "请删掉它"));
     }
     if let Some(Place { line, column }) = before.insert(scalar.text.clone(), node.place) {
-        return refused(format!("the key {name} is here a second time; the first is at line {line}, column {column}"), "keep one of them");
+        return refused(
+            said!(
+                "the key {name} is here a second time; the first is at line {line}, column {column}",
+                "键 {name} 重复了；第一次出现在第 {line} 行第 {column} 列"
+            ),
+            ("keep one of them", "请只留一个"),
+        );
     }
     Ok(KeyMeaning::Named(scalar.text))
 }
 
+/// What the parser found, where it can be told from its words; they are English.
+fn in_chinese(info: &str) -> &'static str {
+    let known = [
+        ("',' or ']'", "这不是 YAML：缺少 `,` 或 `]`"),
+        ("',' or '}'", "这不是 YAML：缺少 `,` 或 `}`"),
+        ("tab", "这不是 YAML：有制表符"),
+        ("mapping values are not allowed", "这不是 YAML：这里不能出现 `: `"),
+        ("quoted scalar", "这不是 YAML：引号没有结束，或引号里的缩进不对"),
+        ("block mapping", "这不是 YAML：这一行与上面的键没有对齐"),
+        ("block collection", "这不是 YAML：这一行与上面的列表没有对齐"),
+        ("escape", "这不是 YAML：引号里的反斜杠写法不对"),
+        ("duplicate", "这不是 YAML：有东西重复了"),
+    ];
+    known.into_iter().find(|(part, _)| info.contains(part)).map_or("这不是 YAML", |(_, zh)| zh)
+}
+
 fn syntax(error: &ScanError, place: Place, ways: Ways) -> Problem {
     if error.info().contains("unknown anchor") && ways == Ways::Theirs {
-        return Problem::new("", "there is no anchor of that name before this alias").at(place).hint(ALIAS_HINT);
+        return Problem::new("", ("there is no anchor of that name before this alias", "这个别名之前没有同名的锚点"))
+            .at(place)
+            .hint(ALIAS_HINT);
     }
     if error.info().contains("unknown anchor") {
         return Problem::new("", ALIAS).at(place).hint(ALIAS_HINT);
     }
-    let problem = Problem::new("", format!("this is not YAML: {}", error.info())).at(place);
+    let problem = Problem::new("", (format!("this is not YAML: {}", error.info()), in_chinese(error.info()))).at(place);
     if error.info().contains("tab") {
-        return problem.hint("indent with spaces, not tabs");
+        return problem.hint(("indent with spaces, not tabs", "缩进请用空格，不要用制表符"));
     }
     if error.info().contains("mapping values are not allowed") {
-        return problem.hint(
+        return problem.hint((
             "a text with `: ` in it, or one that ends with `:`, stands in quotes; else look at the indentation here and on the line before",
-        );
+            "文本里有 `: ` 或以 `:` 结尾时要加引号；否则请检查这一行和上一行的缩进",
+        ));
     }
-    problem.hint("look at the indentation, the quotes and the brackets here and on the line before")
+    problem.hint((
+        "look at the indentation, the quotes and the brackets here and on the line before",
+        "请检查这一行和上一行的缩进、引号和括号",
+    ))
 }

@@ -4,7 +4,11 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{BadName, VolumeName};
+use crate::{
+    ids::{BadName, VolumeName},
+    said, speaks,
+    words::Words,
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -17,25 +21,46 @@ pub enum Location {
     Url(String),
 }
 
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum BadLocation {
-    #[error("names no place")]
     Empty,
-    #[error("has a NUL character")]
     Nul,
-    #[error("has {length} bytes; the most is {PATH_BYTES_MAX}")]
     TooLong { length: usize },
-    #[error("is neither a whole path nor a volume and a path nor a URL")]
     Neither,
-    #[error("has the scheme `{0}`; only http and https are fetched")]
     Scheme(String),
-    #[error("has a user or password in it, which everyone would see")]
     Credentials,
-    #[error("names a volume whose name {0}")]
     Volume(BadName),
-    #[error("has the part `{0}`, which leads elsewhere")]
     Part(String),
 }
+
+impl BadLocation {
+    /// What is said of the place.
+    pub fn words(&self) -> Words {
+        match self {
+            BadLocation::Empty => said!("names no place", "没有写位置"),
+            BadLocation::Nul => said!("has a NUL character", "含有 NUL 字符"),
+            BadLocation::TooLong { length } => {
+                said!("has {length} bytes; the most is {PATH_BYTES_MAX}", "有 {length} 字节，最多 {PATH_BYTES_MAX} 字节")
+            }
+            BadLocation::Neither => {
+                said!("is neither a whole path nor a volume and a path nor a URL", "既不是完整路径，也不是数据卷加路径，也不是 URL")
+            }
+            BadLocation::Scheme(scheme) => {
+                said!("has the scheme `{scheme}`; only http and https are fetched", "的协议是 `{scheme}`；只支持 http 和 https")
+            }
+            BadLocation::Credentials => {
+                said!("has a user or password in it, which everyone would see", "里带有用户名或密码，所有人都会看到")
+            }
+            BadLocation::Volume(bad) => {
+                let bad = bad.words();
+                Words::new(format!("names a volume whose name {}", bad.en), format!("里的数据卷名{}", bad.zh))
+            }
+            BadLocation::Part(part) => said!("has the part `{part}`, which leads elsewhere", "里有 `{part}`，会跳到别处"),
+        }
+    }
+}
+
+speaks!(BadLocation);
 
 pub const PATH_BYTES_MAX: usize = 4095;
 

@@ -291,6 +291,9 @@ pub struct NodeView {
     /// Whether new tasks may be placed on it, and if not, why not.
     pub open: bool,
     pub reason: String,
+    /// The same in Chinese; an older server gives none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason_zh: String,
     pub capacity: Resources,
     pub free: Resources,
     pub held_by: Vec<HeldView>,
@@ -310,6 +313,11 @@ pub struct ErrorBody {
     pub message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// The same in Chinese; an older server gives none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message_zh: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint_zh: Option<String>,
     /// Every problem of a job file, with its place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<ProblemView>,
@@ -325,6 +333,31 @@ pub struct ProblemView {
     pub message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// The same in Chinese; an older server gives none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message_zh: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint_zh: Option<String>,
+}
+
+impl ErrorBody {
+    pub fn words(&self) -> Words {
+        Words::new(self.message.as_str(), self.message_zh.as_str())
+    }
+
+    pub fn hint_words(&self) -> Option<Words> {
+        self.hint.as_ref().map(|hint| Words::new(hint.as_str(), self.hint_zh.as_deref().unwrap_or_default()))
+    }
+}
+
+impl ProblemView {
+    pub fn words(&self) -> Words {
+        Words::new(self.message.as_str(), self.message_zh.as_str())
+    }
+
+    pub fn hint_words(&self) -> Option<Words> {
+        self.hint.as_ref().map(|hint| Words::new(hint.as_str(), self.hint_zh.as_deref().unwrap_or_default()))
+    }
 }
 
 /// A run that is on the disk and not in the database.

@@ -44,6 +44,11 @@ impl Words {
         Self { en: en.into(), zh: zh.into() }
     }
 
+    /// What a machine or a library said, which is quoted as it is.
+    pub fn quoted(text: impl fmt::Display) -> Self {
+        Self { en: text.to_string(), zh: format!("`{text}`") }
+    }
+
     pub fn is_empty(&self) -> bool {
         self.en.is_empty()
     }
@@ -71,8 +76,85 @@ impl Words {
 
     /// Who it is about, before what is said of it.
     pub fn of(&self, subject: &impl fmt::Display) -> Self {
-        Words::new(format!("{subject} {}", self.en), format!("{subject} {}", self.say(Lang::Zh)))
+        Words::from(subject.to_string()).joined(self)
     }
+
+    /// The one and then the other, as one clause.
+    pub fn joined(&self, next: &Words) -> Self {
+        Words::new(format!("{} {}", self.en, next.en), format!("{} {}", self.say(Lang::Zh), next.say(Lang::Zh)))
+    }
+}
+
+/// The two languages of a sentence that is the same every time.
+pub type Said = (&'static str, &'static str);
+
+/// What is said in both languages. A text in one of them is not, so whoever forgets the other is told by the compiler.
+pub trait Bilingual {
+    fn words(self) -> Words;
+}
+
+impl Bilingual for Words {
+    fn words(self) -> Words {
+        self
+    }
+}
+
+impl Bilingual for &Words {
+    fn words(self) -> Words {
+        self.clone()
+    }
+}
+
+impl<En: Into<String>, Zh: Into<String>> Bilingual for (En, Zh) {
+    fn words(self) -> Words {
+        Words::from(self)
+    }
+}
+
+/// A sentence in both languages with the same values in it: English, Chinese, and what is to be put in.
+#[macro_export]
+macro_rules! said {
+    ($en:literal, $zh:literal $(, $value:expr)* $(,)?) => {
+        $crate::words::Words::new(std::fmt::format(format_args!($en $(, $value)*)), std::fmt::format(format_args!($zh $(, $value)*)))
+    };
+}
+
+/// Makes an error of something that has `words`: programs and logs read the English.
+#[macro_export]
+macro_rules! speaks {
+    ($($what:ty),+) => {$(
+        impl std::fmt::Display for $what {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.words().en)
+            }
+        }
+
+        impl std::error::Error for $what {}
+    )+};
+}
+
+/// Chinese with a space wherever it touches a Latin letter, a digit or code.
+fn spaced(zh: &str) -> String {
+    let is_chinese = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
+    let is_latin = |c: char| c.is_ascii_alphanumeric() || c == '`';
+    let mut new = String::with_capacity(zh.len());
+    for c in zh.chars() {
+        let touches = new.chars().next_back().is_some_and(|before| is_chinese(before) && is_latin(c) || is_latin(before) && is_chinese(c));
+        new.extend(touches.then_some(' '));
+        new.push(c);
+    }
+    new
+}
+
+/// That a value is of the wrong shape: what it must be, and what stands there.
+pub(crate) fn wrong_shape(must_be: &Words, it: &Words) -> Words {
+    let zh = format!("这里要写{}，现在是{}", must_be.say(Lang::Zh), it.say(Lang::Zh));
+    Words::new(format!("must be {must_be}, not {it}"), spaced(&zh))
+}
+
+/// A list of names behind a few words.
+pub(crate) fn listed((en, zh): Said, names: &[&str]) -> Words {
+    Words::new(format!("{en} {}", names.join(", ")), format!("{zh} {}", names.join("、")))
 }
 
 /// What nobody has translated.
@@ -125,5 +207,11 @@ mod tests {
         let both = Words::new("worker-0 failed", "worker-0 失败").then(&Words::new("no retries", "不重试"));
         assert_eq!((both.en.as_str(), both.zh.as_str()), ("worker-0 failed; no retries", "worker-0 失败；不重试"));
         assert_eq!(Words::default().then(&old), old);
+    }
+
+    #[test]
+    fn latin_letters_stand_apart_from_chinese_ones() {
+        let told = wrong_shape(&Words::new("true or false", "true 或 false"), &Words::new("the text `x`", "文本 `x`"));
+        assert_eq!(told.zh, "这里要写 true 或 false，现在是文本 `x`");
     }
 }

@@ -36,7 +36,7 @@ fn properties(level_in_schema: &str) -> BTreeSet<String> {
 fn known_to_the_reader(level: &str) -> BTreeSet<String> {
     let problems = read(&with(level, "qqqqqqqqqq", json!(1)).to_string()).expect_err("an unknown key");
     let hint = problems[0].hint.clone().expect("a hint");
-    let keys = hint.strip_prefix("the keys here are ").expect("a list of keys");
+    let keys = hint.en.strip_prefix("the keys here are ").expect("a list of keys");
     keys.split(", ").map(str::to_owned).collect()
 }
 

@@ -9,6 +9,7 @@ use model::{
     metrics::SeriesSummary,
     provenance::Content,
     resources::Bytes,
+    said,
     usage::UsageTotals,
     wire::{ComparedJob, Comparison, ErrorBody, NotRecorded, RowKind},
     words::Words,
@@ -85,14 +86,21 @@ fn names(text: &str, most: usize) -> Result<Vec<String>, Error> {
     if (2..=most).contains(&names.len()) {
         return Ok(names);
     }
-    let wanted = if most == 2 { "two jobs with a comma".into() } else { format!("two to {most} jobs with commas") };
+    let wanted = match most {
+        2 => said!("two jobs with a comma", "用逗号隔开的两个作业"),
+        _ => said!("two to {most} jobs with commas", "用逗号隔开的 2 到 {most} 个作业"),
+    };
     Err(Error::BadValue { name: "jobs", value: text.to_owned(), wanted })
 }
 
 /// The metrics that somebody asks for.
 pub fn asked(metrics: Option<&str>, direction: Option<&str>) -> Result<Vec<Asked>, Error> {
     const METRICS_MAX: usize = 50;
-    let bad = |value: &str| Error::BadValue { name: "direction", value: value.to_owned(), wanted: "`lower` or `higher`".into() };
+    let bad = |value: &str| Error::BadValue {
+        name: "direction",
+        value: value.to_owned(),
+        wanted: ("`lower` or `higher`", "`lower` 或 `higher`").into(),
+    };
     let otherwise = direction.map(|text| Direction::from_text(text).ok_or_else(|| bad(text))).transpose()?;
     let one = |text: &str| match text.rsplit_once(':').and_then(|(name, way)| Some((name, Direction::from_text(way)?))) {
         Some((name, direction)) => Asked { name: name.to_owned(), direction: Some(direction) },
@@ -220,27 +228,32 @@ fn compare_code(data: &Path, dossiers: &[Dossier], subjects: &mut [Subject]) {
     let Some(first) = first else { return };
     for (at, dossier) in others.iter().enumerate().filter(|(_, it)| is_compared(it)) {
         let compared = match (&first, tree(data, dossier)) {
-            (Ok(first), Ok(other)) => changes::changes(first, &other).map_err(|error| error.to_string()),
+            (Ok(first), Ok(other)) => changes::changes(first, &other).map_err(Words::quoted),
             (Err(why), _) => Err(why.clone()),
             (Ok(_), Err(why)) => Err(why),
         };
         let subject = &mut subjects[at + 1];
         match compared {
             Ok(found) => (subject.code, subject.same_files) = (found.files, found.same),
-            Err(why) => subject.job.not_recorded.push(NotRecorded::new(Words::new("files of the code", "代码文件"), why.as_str().into())),
+            Err(why) => subject.job.not_recorded.push(NotRecorded::new(Words::new("files of the code", "代码文件"), why)),
         }
     }
 }
 
 /// The files that a job's code was; the error is why nobody has them.
-fn tree(data: &Path, dossier: &Dossier) -> Result<Tree, String> {
+fn tree(data: &Path, dossier: &Dossier) -> Result<Tree, Words> {
     let job = &dossier.job;
     let found = match (&job.plan.code, &job.commit) {
-        (None, _) => return Err("it has no code of its own".into()),
-        (Some(CodePlan::At(place)), _) => return Err(format!("only its size is kept, as its code was shown to it where it is: {place}")),
+        (None, _) => return Err(said!("it has no code of its own", "它没有自己的代码")),
+        (Some(CodePlan::At(place)), _) => {
+            return Err(said!(
+                "only its size is kept, as its code was shown to it where it is: {place}",
+                "它直接使用原处的代码（{place}），所以只留下了大小"
+            ));
+        }
         (Some(CodePlan::Upload(digest)), _) => Tree::uploaded(data, digest),
-        (Some(CodePlan::Git(_)), None) => return Err("its code was never fetched".into()),
+        (Some(CodePlan::Git(_)), None) => return Err(said!("its code was never fetched", "它的代码从未取到")),
         (Some(CodePlan::Git(plan)), Some(commit)) => Tree::checked_out(data, plan, commit),
     };
-    found.map_err(|error| error.to_string())?.ok_or_else(|| "its code is not on this machine any more".into())
+    found.map_err(Words::quoted)?.ok_or_else(|| said!("its code is not on this machine any more", "它的代码已经不在这台机器上"))
 }

@@ -3,13 +3,13 @@
 use std::{sync::atomic::Ordering::Relaxed, time::Instant};
 
 use axum::{
-    body::Body,
+    body::{Body, Bytes},
     extract::{MatchedPath, Request},
     http::{Method, header},
     middleware::Next,
     response::Response,
 };
-use futures_util::StreamExt;
+use futures_util::TryStreamExt;
 
 use crate::meter::{FOLLOWERS, REQUESTS};
 
@@ -33,8 +33,10 @@ fn known(method: &Method) -> &'static str {
 fn followed(response: Response) -> Response {
     let follower = Follower::new();
     response.map(|body| {
-        Body::from_stream(body.into_data_stream().inspect(move |_| {
+        Body::from_stream(body.into_data_stream().map_ok(move |event| {
             let _for_as_long_as_the_stream = &follower;
+            // An event is put together in a buffer that grows twofold. What waits for a slow reader has no room to spare.
+            Bytes::copy_from_slice(&event)
         }))
     })
 }

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::BODY_BYTES_MAX;
 use crate::error::Error;
+use model::words::Words;
 
 /// The parameters after the `?`.
 pub struct Query<T>(pub T);
@@ -19,10 +20,14 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Error> {
         let wrong = |error: axum::extract::rejection::QueryRejection| {
             let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-            Error::BadValue { name: "query", value: parts.uri.query().unwrap_or_default().to_owned(), wanted: why }
+            Error::BadValue { name: "query", value: parts.uri.query().unwrap_or_default().to_owned(), wanted: Words::quoted(why) }
         };
         if !is_utf8(parts.uri.query().unwrap_or_default()) {
-            return Err(Error::BadValue { name: "query", value: parts.uri.query().unwrap_or_default().to_owned(), wanted: "UTF-8".into() });
+            return Err(Error::BadValue {
+                name: "query",
+                value: parts.uri.query().unwrap_or_default().to_owned(),
+                wanted: ("UTF-8", "UTF-8 编码").into(),
+            });
         }
         axum::extract::Query::try_from_uri(&parts.uri).map(|axum::extract::Query(query)| Self(query)).map_err(wrong)
     }
@@ -52,7 +57,9 @@ impl<S: Send + Sync> FromRequest<S> for Body {
     async fn from_request(request: Request, state: &S) -> Result<Self, Error> {
         Bytes::from_request(request, state).await.map(Self).map_err(|rejection| match rejection.into_response().status() {
             StatusCode::PAYLOAD_TOO_LARGE => Error::TooLarge { most_bytes: BODY_BYTES_MAX },
-            _ => Error::BadValue { name: "body", value: String::new(), wanted: "a body that arrives whole".into() },
+            _ => Error::BadValue {
+                name: "body", value: String::new(), wanted: ("a body that arrives whole", "完整到达的内容").into()
+            },
         })
     }
 }

@@ -86,7 +86,7 @@ fn range(text: &str) -> Result<(u64, Option<u64>), Error> {
     read().ok_or_else(|| Error::BadValue {
         name: "range",
         value: text.to_owned(),
-        wanted: "a range such as bytes=100- or bytes=0-99".into(),
+        wanted: ("a range such as bytes=100- or bytes=0-99", "bytes=100- 或 bytes=0-99 这样的范围").into(),
     })
 }
 
@@ -96,13 +96,17 @@ async fn one_file(app: &App, holder: &Holder, at: &str) -> Result<(Store, String
             let path = spot.path(&path);
             Ok((spot.store, path))
         }
-        Place::Folders(_) => Err(Error::BadValue { name: "at", value: at.to_owned(), wanted: "a file; this is a directory".into() }),
+        Place::Folders(_) => {
+            Err(Error::BadValue {
+                name: "at", value: at.to_owned(), wanted: ("a file; this is a directory", "文件；这是一个目录").into()
+            })
+        }
     }
 }
 
 async fn to_change(app: &App, holder: &Holder, at: &str) -> Result<(Store, String), Error> {
     if job_files::named(at).is_some() {
-        let wanted = "a place in a volume: the files of a job can only be read".into();
+        let wanted = ("a place in a volume: the files of a job can only be read", "数据卷里的位置：作业的文件只能读取").into();
         return Err(Error::BadValue { name: "at", value: at.to_owned(), wanted });
     }
     one_file(app, holder, at).await

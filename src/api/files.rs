@@ -12,7 +12,9 @@ use futures_util::{
 };
 use model::{
     location::Location,
+    said,
     wire::{ErrorBody, FileKind, FileLine, FileView},
+    words::Words,
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -67,14 +69,18 @@ pub async fn place(app: &App, holder: &Holder, at: &str) -> Result<Place, Error>
     if let Some(named) = job_files::named(at) {
         return job_files::place(app, holder, named).await;
     }
-    let wrong = |wanted: String| Error::BadValue { name: "at", value: at.to_owned(), wanted };
+    let wrong = |wanted: Words| Error::BadValue { name: "at", value: at.to_owned(), wanted };
     match at.parse::<Location>() {
         Ok(Location::Volume { volume, path }) => {
             let store = volumes::opened(app, holder, volume.as_str()).await?;
             Ok(Place::In(Spot { store, base: String::new(), before: String::new() }, path))
         }
-        Ok(Location::Host(_) | Location::Url(_)) => Err(wrong("a place in a volume, such as data:mnist".into())),
-        Err(bad) => Err(wrong(format!("a place in a volume, such as data:mnist: it {bad}"))),
+        Ok(Location::Host(_) | Location::Url(_)) => {
+            Err(wrong(said!("a place in a volume, such as data:mnist", "数据卷里的位置，如 data:mnist")))
+        }
+        Err(bad) => {
+            Err(wrong(said!("a place in a volume, such as data:mnist: it", "数据卷里的位置，如 data:mnist；它").joined(&bad.words())))
+        }
     }
 }
 

@@ -91,8 +91,9 @@ impl Gate {
         self.owed_bytes += bytes as u64;
     }
 
-    /// Waits until the reader has taken most of what it was sent.
-    pub async fn room(&mut self) {
+    /// Waits until the next piece has room beside what the reader has not taken. What is not made yet is made once everything was taken.
+    pub async fn room_for(&mut self, made_bytes: Option<usize>) {
+        let most = OWED_BYTES_MAX.saturating_sub(made_bytes.map_or(OWED_BYTES_MAX, |it| it as u64));
         let flow = self.flow.clone();
         loop {
             let took = flow.took.notified();
@@ -102,7 +103,7 @@ impl Gate {
             // Frames around what we send are taken too, so there is never less owed than nothing.
             self.owed_bytes = self.owed_bytes.saturating_sub(taken - self.seen_bytes);
             self.seen_bytes = taken;
-            if self.owed_bytes < OWED_BYTES_MAX {
+            if self.owed_bytes <= most {
                 return;
             }
             took.await;
@@ -122,11 +123,13 @@ mod tests {
         let flow = Arc::new(Flow::default());
         let mut metered = Metered { line, flow: flow.clone() };
         let mut gate = Gate::new(Some(flow)).unwrap();
-        gate.sent(OWED_BYTES_MAX as usize + 1);
+        gate.sent(100);
         let soon = std::time::Duration::from_millis(20);
-        assert!(tokio::time::timeout(soon, gate.room()).await.is_err(), "nothing was taken");
+        assert!(tokio::time::timeout(soon, gate.room_for(Some(100))).await.is_ok(), "small pieces go together");
+        assert!(tokio::time::timeout(soon, gate.room_for(Some(OWED_BYTES_MAX as usize))).await.is_err(), "large ones wait for each other");
+        assert!(tokio::time::timeout(soon, gate.room_for(None)).await.is_err(), "nothing was taken");
         metered.write_all(&[0; 100]).await.unwrap();
-        tokio::time::timeout(soon, gate.room()).await.unwrap();
+        tokio::time::timeout(soon, gate.room_for(None)).await.unwrap();
         let mut bytes = [0; 100];
         reader.read_exact(&mut bytes).await.unwrap();
     }

@@ -37,6 +37,7 @@ use super::{
 };
 use crate::{error::Error, rundir::RunDir};
 
+pub mod lookout;
 pub mod watched;
 
 use watched::{Wanted, Watched};
@@ -145,7 +146,7 @@ impl Reader {
     /// An error ends the stream; the reader comes back with the id it has.
     async fn next(mut self) -> Option<(Result<Event, Infallible>, Self)> {
         if let Some(gate) = &mut self.gate {
-            gate.room().await;
+            gate.room_for(self.waiting.front().map(|it| it.1)).await;
         }
         while self.waiting.is_empty() {
             if self.done {
@@ -166,14 +167,14 @@ impl Reader {
     /// The job's state is read before its logs: once it is over, its logs are whole.
     async fn look(&mut self) -> Result<(), Error> {
         self.watched.look().await?;
-        self.done = self.watched.gone;
+        self.done = self.watched.is_gone();
         self.read_logs().await?;
         let drained = self.waiting.is_empty();
         if let Some(summary) = self.watched.changed() {
-            self.waiting.push_back(event("state", &summary, &self.sent)?);
+            self.waiting.push_back(event("state", &*summary, &self.sent)?);
         }
         if let (true, Some(summary)) = (drained, self.watched.over()) {
-            self.waiting.push_back(event("end", summary, &self.sent)?);
+            self.waiting.push_back(event("end", &*summary, &self.sent)?);
             self.done = true;
         }
         Ok(())
@@ -204,7 +205,6 @@ impl Reader {
                 has_moved_on = true;
             }
             for chunk in chunks {
-                self.watched.stay_awake();
                 self.sent.insert(key.clone(), chunk.end);
                 self.waiting.push_back(event("log", &chunk.of(&run), &self.sent)?);
             }
@@ -223,15 +223,11 @@ impl Reader {
             let at = attempts.iter().position(|run| run.attempt >= from)?;
             let (run, is_last) = (attempts[at].clone(), at + 1 == attempts.len());
             let sent = self.sent.get(&(run.task.clone(), run.attempt)).copied();
-            let is_silent = is_last && sent.is_some_and(|sent| has_not_grown(&RunDir::new(&self.watched.app.data, &run), sent));
+            let is_silent = is_last && sent.is_some_and(|sent| self.watched.seen.has_not_grown(&run, sent));
             (!is_silent).then_some(Place { run, sent, is_last })
         };
         in_turn.filter_map(place).collect()
     }
-}
-
-pub fn has_not_grown(dir: &RunDir, sent: u64) -> bool {
-    std::fs::metadata(dir.log()).is_ok_and(|log| log.len() <= sent)
 }
 
 /// A log, and how far it was sent.

@@ -6,7 +6,7 @@ use std::{
     path::{Path as FilePath, PathBuf},
 };
 
-use model::{channels::InputPlan, code::CodePlan, location::Location, volume::Volume};
+use model::{channels::InputPlan, code::CodePlan, location::Location, said, volume::Volume, words::Words};
 
 use super::{
     App,
@@ -51,14 +51,14 @@ pub async fn place(app: &App, holder: &Holder, (job, root, path): (&str, Root, &
 }
 
 async fn code(app: &App, holder: &Holder, dossier: &Dossier, path: &str) -> Result<Place, Error> {
-    let gone = |why: String| Error::NoCode { job: label(&dossier.job), why };
+    let gone = |why: Words| Error::NoCode { job: label(&dossier.job), why };
     let root = match (&dossier.job.plan.code, &dossier.job.commit) {
-        (None, _) => return Err(gone("it has no code of its own".into())),
+        (None, _) => return Err(gone(said!("it has no code of its own", "它没有自己的代码"))),
         (Some(CodePlan::At(location)), _) => {
             let print = dossier.found.as_ref().and_then(|it| it.code.as_ref()).map(|it| it.fingerprint.as_str());
             return shown(app, holder, location, print).await.map_err(|why| why.or(gone))?.place(path, String::new()).await;
         }
-        (Some(CodePlan::Git(_)), None) => return Err(gone("its code was never fetched".into())),
+        (Some(CodePlan::Git(_)), None) => return Err(gone(said!("its code was never fetched", "它的代码从未取到"))),
         (Some(code @ (CodePlan::Git(_) | CodePlan::Upload(_))), commit) => {
             let (data, code, commit) = (app.data.clone(), code.clone(), commit.clone().unwrap_or_default());
             on_disk(move || tree(&data, &code, &commit)).await?.map_err(gone)?
@@ -69,8 +69,8 @@ async fn code(app: &App, holder: &Holder, dossier: &Dossier, path: &str) -> Resu
 }
 
 /// The directory that tasks see; the error is why it is not there.
-fn tree(data: &FilePath, code: &CodePlan, commit: &str) -> Result<PathBuf, String> {
-    let not_any_more = || "it is not on this machine any more".to_owned();
+fn tree(data: &FilePath, code: &CodePlan, commit: &str) -> Result<PathBuf, Words> {
+    let not_any_more = || said!("it is not on this machine any more", "它已经不在这台机器上");
     match code {
         CodePlan::Upload(digest) => {
             let waiting = Waiting { pause: &|_| true, say: &|_| {} };
@@ -79,23 +79,23 @@ fn tree(data: &FilePath, code: &CodePlan, commit: &str) -> Result<PathBuf, Strin
         }
         CodePlan::Git(plan) => {
             let kept = git::kept(plan, commit, &git::Shelf::at(data.join("git")));
-            kept.map_err(|error| error.to_string())?.map(|it| it.place).ok_or_else(not_any_more)
+            kept.map_err(Words::quoted)?.map(|it| it.place).ok_or_else(not_any_more)
         }
-        CodePlan::At(place) => Err(format!("it was shown where it is: {place}")),
+        CodePlan::At(place) => Err(said!("it was shown where it is: {place}", "任务直接使用原处的代码：{place}")),
     }
 }
 
 /// The whole of `/input`, or the channel that the path begins with.
 async fn input(app: &App, holder: &Holder, dossier: &Dossier, path: &str) -> Result<Place, Error> {
     let inputs = &dossier.job.plan.freight.inputs;
-    let gone = |input: &str, why: String| Error::NoInput { job: label(&dossier.job), path: input.to_owned(), why };
+    let gone = |input: &str, why: Words| Error::NoInput { job: label(&dossier.job), path: input.to_owned(), why };
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));
     let channel = inputs.iter().find(|it| it.name.as_deref() == Some(first));
     let Some(input) = channel.or_else(|| inputs.iter().find(|it| it.name.is_none())) else {
         return match path {
-            "" if inputs.is_empty() => Err(gone("/input", "the job has none".into())),
+            "" if inputs.is_empty() => Err(gone("/input", said!("the job has none", "作业没有输入"))),
             "" => Ok(Place::Folders(channels(app, holder, dossier).await)),
-            _ => Err(gone(&format!("/input/{first}"), "the job has no such input".into())),
+            _ => Err(gone(&format!("/input/{first}"), said!("the job has no such input", "作业没有这个输入"))),
         };
     };
     let (before, rest) = if channel.is_some() { (format!("{first}/"), rest) } else { (String::new(), path) };
@@ -146,12 +146,12 @@ impl Shown {
 
 /// Why a place cannot be shown.
 enum NotShown {
-    Gone(String),
+    Gone(Words),
     Other(Error),
 }
 
 impl NotShown {
-    fn or(self, gone: impl FnOnce(String) -> Error) -> Error {
+    fn or(self, gone: impl FnOnce(Words) -> Error) -> Error {
         match self {
             NotShown::Gone(why) => gone(why),
             NotShown::Other(error) => error,
@@ -177,14 +177,17 @@ async fn shown(app: &App, holder: &Holder, location: &Location, print: Option<&s
             }
         },
         (Location::Host(path), None) => of_machine(app, holder, path),
-        (Location::Url(_), None) => Err(NotShown::Gone(format!("{} is not kept here any more", location.without_query()))),
+        (Location::Url(_), None) => Err(NotShown::Gone(said!("{} is not kept here any more", "这里不再保存 {}", location.without_query()))),
     }
 }
 
 /// A directory of the machine is opened by the server's own hand, so only for who may open any.
 fn of_machine(app: &App, holder: &Holder, path: &str) -> Result<Shown, NotShown> {
     if holder.role != Role::Admin {
-        return Err(NotShown::Gone(format!("`{path}` is on the server's machine, whose directories only administrators open")));
+        return Err(NotShown::Gone(said!(
+            "`{path}` is on the server's machine, whose directories only administrators open",
+            "`{path}` 在服务器的机器上，只有管理员可以打开那里的目录"
+        )));
     }
     opened(app, &real(FilePath::new(path))?, path)
 }
@@ -193,13 +196,13 @@ fn of_machine(app: &App, holder: &Holder, path: &str) -> Result<Shown, NotShown>
 fn in_volume(app: &App, (root, path): (&str, &str), location: &Location) -> Result<Shown, NotShown> {
     let (root, place) = (real(FilePath::new(root))?, real(&FilePath::new(root).join(path))?);
     if !place.starts_with(&root) {
-        return Err(NotShown::Gone(format!("{location} leads out of its volume")));
+        return Err(NotShown::Gone(said!("{location} leads out of its volume", "{location} 指到了数据卷外面")));
     }
     opened(app, &place, &location.to_string())
 }
 
 fn real(path: &FilePath) -> Result<PathBuf, NotShown> {
-    fs::canonicalize(path).map_err(|error| NotShown::Gone(format!("`{}`: {error}", path.display())))
+    fs::canonicalize(path).map_err(|error| NotShown::Gone(said!("`{}`: {error}", "`{}`（`{error}`）", path.display())))
 }
 
 fn opened(app: &App, place: &FilePath, name: &str) -> Result<Shown, NotShown> {

@@ -88,7 +88,7 @@ impl From<Sort> for Order {
 pub async fn list(State(app): AppState, Caller(holder): Caller, Query(query): Query<ListQuery>) -> Result<Json<JobPage>, Error> {
     let limit = query.limit.unwrap_or(PAGE_DEFAULT);
     if limit == 0 || limit > PAGE_MAX {
-        return Err(Error::BadValue { name: "limit", value: limit.to_string(), wanted: "1 to 500".into() });
+        return Err(Error::BadValue { name: "limit", value: limit.to_string(), wanted: ("1 to 500", "1 到 500").into() });
     }
     let before = query.cursor.map(parse_cursor).transpose()?;
     let states = query.state.as_deref().map(parse_states).transpose()?.unwrap_or_default();
@@ -110,11 +110,15 @@ pub async fn list(State(app): AppState, Caller(holder): Caller, Query(query): Qu
 }
 
 fn parse_cursor(text: String) -> Result<JobId, Error> {
-    text.parse().map_err(|_| Error::BadValue { name: "cursor", value: text, wanted: "the `next` of an earlier page".into() })
+    text.parse().map_err(|_| Error::BadValue {
+        name: "cursor",
+        value: text,
+        wanted: ("the `next` of an earlier page", "前一页给出的 `next`").into(),
+    })
 }
 
 pub fn parse_states(text: &str) -> Result<Vec<JobState>, Error> {
-    let wanted = || "a state such as queued, running or failed".to_owned();
+    let wanted = || Words::new("a state such as queued, running or failed", "queued、running 或 failed 这样的状态");
     let parse =
         |word: &str| JobState::from_text(word).ok_or_else(|| Error::BadValue { name: "state", value: word.into(), wanted: wanted() });
     text.split(',').map(parse).collect()
@@ -310,7 +314,11 @@ pub async fn set_duration(
     Path(text): Path<String>,
     Body(body): Body,
 ) -> Result<Json<JobSummary>, Error> {
-    let bad = |value: String| Error::BadValue { name: "max_duration", value, wanted: "a time such as 90s, 15m or 12h, or null".into() };
+    let bad = |value: String| Error::BadValue {
+        name: "max_duration",
+        value,
+        wanted: ("a time such as 90s, 15m or 12h, or null", "90s、15m、12h 这样的时长，或 null").into(),
+    };
     let asked: Duration = serde_json::from_slice(&body).map_err(|error| bad(error.to_string()))?;
     let most_ms = asked.max_duration.map(|text| parse_duration_ms(&text).filter(|ms| *ms > 0).ok_or_else(|| bad(text))).transpose()?;
     let job = found(&app, &holder, &text).await?;
@@ -341,7 +349,7 @@ pub async fn delete(
     let id = job.id;
     let is_over = job.state.is_over();
     let delete_now = move |sql: &Sql<'_>| match runs::sync::not_saved(sql, id)?.first().filter(|_| !query.force && is_over) {
-        Some(run) => Ok(Err(run.about_output().unwrap_or_default().en)),
+        Some(run) => Ok(Err(run.about_output().unwrap_or_default())),
         None => jobs::delete(sql, id).map(Ok),
     };
     let written = app.store.write(delete_now).await?.map_err(|why| Error::NotSaved { job: label(&job), why })?;

@@ -25,7 +25,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Language {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
         let Query(LangQuery { lang }) = Query::from_request_parts(parts, state).await?;
         if let Some(value) = lang {
-            let bad = || Error::BadValue { name: "lang", value: value.clone(), wanted: "en or zh".into() };
+            let bad = || Error::BadValue { name: "lang", value: value.clone(), wanted: ("en or zh", "en 或 zh").into() };
             return Lang::from_text(&value).map(Self).ok_or_else(bad);
         }
         let accepted = parts.headers.get(ACCEPT_LANGUAGE).and_then(|header| Lang::from_accepted(header.to_str().ok()?));

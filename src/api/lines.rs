@@ -10,6 +10,7 @@ use axum::{
 };
 use model::{
     ids::{RunKey, TaskName},
+    said,
     wire::{ErrorBody, LinesPage},
 };
 use serde::Deserialize;
@@ -125,7 +126,7 @@ pub async fn lines(
 }
 
 fn within(name: &'static str, value: usize, least: usize, most: usize) -> Result<usize, Error> {
-    let bad = || Error::BadValue { name, value: value.to_string(), wanted: format!("{least} to {most}") };
+    let bad = || Error::BadValue { name, value: value.to_string(), wanted: said!("{least} to {most}", "{least} 到 {most}") };
     (least..=most).contains(&value).then_some(value).ok_or_else(bad)
 }
 
@@ -135,14 +136,20 @@ fn pattern_of(query: &LinesQuery) -> Result<Option<Pattern>, Error> {
 
 fn begin(query: &LinesQuery) -> Result<Begin, Error> {
     let key = |name: &'static str, text: &str| -> Result<Key, Error> {
-        text.parse().map_err(|()| Error::BadValue { name, value: text.to_owned(), wanted: format!("the `{name}` of another page") })
+        text.parse().map_err(|()| Error::BadValue {
+            name,
+            value: text.to_owned(),
+            wanted: said!("the `{name}` of another page", "另一页给出的 `{name}`"),
+        })
     };
     match (&query.before, &query.after, query.tail, query.from) {
         (Some(before), None, ..) => Ok(Begin::Before(key("before", before)?)),
         (None, Some(after), ..) => Ok(Begin::After(key("after", after)?)),
-        (Some(before), Some(_), ..) => {
-            Err(Error::BadValue { name: "before", value: before.clone(), wanted: "given together with `after`".into() })
-        }
+        (Some(before), Some(_), ..) => Err(Error::BadValue {
+            name: "before",
+            value: before.clone(),
+            wanted: ("given together with `after`", "不能与 `after` 一起给出").into(),
+        }),
         (None, None, Some(lines), _) => Ok(Begin::Tail(lines)),
         (None, None, None, Some(From::Start)) => Ok(Begin::Start),
         (None, None, None, Some(From::End) | None) => Ok(Begin::End),
@@ -153,13 +160,15 @@ fn wanted(job: &Job, query: &LinesQuery) -> Result<Wanted, Error> {
     let tasks = query.task.as_deref().map(|list| list.split(',').map(|task| task_of(job, task.trim())).collect::<Result<Vec<_>, _>>());
     let roles = query.role.as_deref().map(words);
     if let Some(role) = roles.iter().flatten().find(|role| !job.plan.roles.iter().any(|known| known.name.to_string() == **role)) {
-        return Err(Error::BadValue { name: "role", value: role.clone(), wanted: format!("a role of {}", jobs::label(job)) });
+        return Err(Error::BadValue { name: "role", value: role.clone(), wanted: said!("a role of {}", "{} 的角色", jobs::label(job)) });
     }
     let attempt = match query.attempt.as_deref() {
         None | Some("all") => None,
-        Some(text) => {
-            Some(text.parse().map_err(|_| Error::BadValue { name: "attempt", value: text.into(), wanted: "a number or `all`".into() })?)
-        }
+        Some(text) => Some(text.parse().map_err(|_| Error::BadValue {
+            name: "attempt",
+            value: text.into(),
+            wanted: ("a number or `all`", "数字或 `all`").into(),
+        })?),
     };
     Ok(Wanted { tasks: tasks.transpose()?, roles, attempt })
 }

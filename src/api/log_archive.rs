@@ -60,7 +60,7 @@ pub async fn archive(
         Some(text) => Some(text.parse().map_err(|_| Error::BadValue {
             name: "attempt",
             value: text.into(),
-            wanted: "a number or `newest`".into(),
+            wanted: ("a number or `newest`", "数字或 `newest`").into(),
         })?),
     };
     let wanted = Wanted { tasks: tasks.transpose()?, roles: query.role.as_deref().map(words), attempt };

@@ -13,6 +13,7 @@ use futures_util::stream;
 use model::{
     ids::{JobId, TaskName},
     metrics::{Point, Source},
+    said,
     wire::{BucketView, CurveView, CurvesView, ErrorBody, MetricAxis, MetricsNote, MetricsView, PointView},
 };
 use serde::Deserialize;
@@ -132,7 +133,7 @@ pub async fn points(
 }
 
 pub fn check_buckets(buckets: usize) -> Result<(), Error> {
-    let wanted = format!("1 to {BUCKETS_MAX}");
+    let wanted = said!("1 to {BUCKETS_MAX}", "1 到 {BUCKETS_MAX}");
     if (1..=BUCKETS_MAX).contains(&buckets) { Ok(()) } else { Err(Error::BadValue { name: "buckets", value: buckets.to_string(), wanted }) }
 }
 

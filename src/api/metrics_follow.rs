@@ -10,7 +10,7 @@ use axum::{
 };
 use futures_util::{Stream as EventStream, stream};
 use model::{
-    ids::{JobId, RunKey, TaskName},
+    ids::{JobId, TaskName},
     wire::{CurveNews, ErrorBody},
 };
 use serde::Deserialize;
@@ -19,7 +19,10 @@ use utoipa::IntoParams;
 use super::{
     App, AppState,
     extract::Query,
-    follow::last_event_id,
+    follow::{
+        last_event_id,
+        watched::{Wanted, Watched},
+    },
     guard::Caller,
     jobs,
     metrics::{CURVES_MAX, Which, aside, check_buckets, curve_view},
@@ -27,7 +30,6 @@ use super::{
 use crate::{
     error::Error,
     metrics::{Axis, Range, Stored, book, is_being_read, view, written_at},
-    store::{jobs as job_rows, runs},
 };
 
 /// What tasks write is read every second, so there is nothing to see more often.
@@ -61,7 +63,7 @@ pub async fn follow(
     let buckets = buckets.unwrap_or(BUCKETS_DEFAULT);
     check_buckets(buckets)?;
     let follower = Follower {
-        app,
+        watched: Watched::new(app, job.id, Wanted::no_logs()),
         job: job.id,
         which: Arc::new(Which { name, task, attempt, group, source }),
         buckets,
@@ -90,7 +92,7 @@ fn show_cursor(sent: &Sent) -> String {
 }
 
 struct Follower {
-    app: Arc<App>,
+    watched: Watched,
     job: JobId,
     which: Arc<Which>,
     buckets: usize,
@@ -107,8 +109,9 @@ impl Follower {
             return None;
         }
         loop {
-            let (over, runs) = self.ask_the_store().await.inspect_err(told).ok()?;
-            let news = self.look(runs).await.inspect_err(told).ok()?;
+            // Asked before the books are read: what is read after it may be more, and never less.
+            let over = self.is_over().await.inspect_err(told).ok()?;
+            let news = self.look().await.inspect_err(told).ok()?;
             if !news.is_empty() {
                 let event = Event::default().event("points").id(show_cursor(&self.sent)).json_data(&news).ok()?;
                 return Some((Ok(event), self));
@@ -121,23 +124,17 @@ impl Follower {
         }
     }
 
-    /// Whether nothing more will be read, and the runs there are. Asked before the books are read.
-    async fn ask_the_store(&self) -> Result<(bool, Vec<RunKey>), Error> {
-        let id = self.job;
-        let read = move |sql: &crate::store::Sql<'_>| Ok((job_rows::get(sql, id)?, runs::of_job(sql, id)?));
-        let (job, all) = self.app.store.read(read).await?;
-        let runs: Vec<RunKey> = all.into_iter().map(|it| it.run).collect();
-        let is_over = job.is_none_or(|job| job.state.is_over());
-        let over = is_over && !runs.iter().any(|run| is_being_read(&self.app.data, run));
-        Ok((over, runs))
+    /// Whether nothing more will be read.
+    async fn is_over(&mut self) -> Result<bool, Error> {
+        self.watched.look().await?;
+        let is_over = self.watched.is_gone() || self.watched.over().is_some();
+        Ok(is_over && !self.watched.seen.tasks.iter().flatten().any(|run| is_being_read(&self.watched.app.data, run)))
     }
 
-    async fn look(&mut self, runs: Vec<RunKey>) -> Result<Vec<CurveNews>, Error> {
-        let mut tasks: Vec<TaskName> = runs.into_iter().map(|it| it.task).collect();
-        tasks.sort();
-        tasks.dedup();
+    async fn look(&mut self) -> Result<Vec<CurveNews>, Error> {
+        let tasks: Vec<TaskName> = self.watched.seen.tasks.iter().filter_map(|it| Some(it.first()?.task.clone())).collect();
         let mut look = Look {
-            app: self.app.clone(),
+            app: self.watched.app.clone(),
             job: self.job,
             which: self.which.clone(),
             buckets: self.buckets,

@@ -73,6 +73,7 @@ mod volumes;
 
 pub use file_content::LARGE_PUTS_MAX;
 pub use flow::{Flow, Metered};
+pub use follow::lookout::Lookouts;
 pub use guard::{Peer, Scraping, token_hash};
 use guard::{Policy, Routes};
 pub use session::make_link;
@@ -100,6 +101,8 @@ pub struct App {
     pub node_switch: NodeSwitch,
     /// What ends mean.
     pub endings: Endings,
+    /// Who looks at the jobs that somebody follows.
+    pub lookouts: Lookouts,
 }
 
 /// Takes a node's name and whether it shall be up; answers whether there is such a node.

@@ -90,7 +90,7 @@ impl Sent {
             name: "body",
             // The message of a parser may quote what it read, and that may be a secret.
             value: format!("{:?} error", error.classify()),
-            wanted: "a spec and the file it was made from".into(),
+            wanted: ("a spec and the file it was made from", "作业定义和生成它的文件").into(),
         };
         let Handed { spec, original } = serde_json::from_slice(body).map_err(bad)?;
         Ok(Self { spec: spec.into_bytes(), original: original.into_bytes() })

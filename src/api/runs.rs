@@ -10,6 +10,7 @@ use axum::{Json, extract::State, http::StatusCode};
 use model::{
     job::JobState,
     order::{Report, RunOrder},
+    said,
     wire::ErrorBody,
 };
 use serde::{Deserialize, Serialize};
@@ -47,7 +48,7 @@ pub async fn order(State(app): AppState, OwnRun(run): OwnRun) -> Result<Json<Run
 #[utoipa::path(post, path = "/api/v1/runs/{run}/report", params(("run" = String, Path)), request_body = Report,
     responses((status = 204), (status = 400, body = ErrorBody), (status = 410, body = ErrorBody)))]
 pub async fn report(State(app): AppState, OwnRun(run): OwnRun, Body(body): Body) -> Result<StatusCode, Error> {
-    let wanted: String = "a report".into();
+    let wanted = said!("a report", "一份报告");
     let report: Report =
         serde_json::from_slice(&body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })?;
     crate::crash::point("finish.notified-before-commit");

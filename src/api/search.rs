@@ -17,6 +17,7 @@ use axum::{
 use futures_util::stream;
 use model::{
     ids::{JobId, RunKey},
+    said,
     wire::{ErrorBody, JobSummary, LineView, LogHit, SearchEnd, SearchLine},
 };
 use serde::Deserialize;
@@ -78,7 +79,7 @@ pub async fn logs(State(app): AppState, Caller(holder): Caller, Query(query): Qu
     let pattern = Pattern::new(&query.pattern, query.regex, query.ignore_case)?;
     let limit = query.limit.unwrap_or(HITS_DEFAULT);
     if limit == 0 || limit > HITS_MAX {
-        return Err(Error::BadValue { name: "limit", value: limit.to_string(), wanted: format!("1 to {HITS_MAX}") });
+        return Err(Error::BadValue { name: "limit", value: limit.to_string(), wanted: said!("1 to {HITS_MAX}", "1 到 {HITS_MAX}") });
     }
     let states = query.state.as_deref().map(jobs::parse_states).transpose()?.unwrap_or_default();
     let owner = jobs::visible_owner(&holder).or(query.owner);

@@ -8,6 +8,7 @@ use axum::{
 use model::{
     ids::RunKey,
     order::RunSecrets,
+    said,
     sync::SyncState,
     template,
     wire::{ErrorBody, SecretView},
@@ -37,7 +38,11 @@ pub async fn set(State(app): AppState, Caller(holder): Caller, Path(name): Path<
     if body.len() > VALUE_BYTES_MAX {
         return Err(Error::TooLarge { most_bytes: VALUE_BYTES_MAX });
     }
-    let bad = || Error::BadValue { name: "body", value: "******".into(), wanted: "text in UTF-8 without NUL characters".into() };
+    let bad = || Error::BadValue {
+        name: "body",
+        value: "******".into(),
+        wanted: ("text in UTF-8 without NUL characters", "不含 NUL 字符的 UTF-8 文本").into(),
+    };
     let value = String::from_utf8(body.to_vec()).ok().filter(|value| !value.contains('\0')).ok_or_else(bad)?;
     let seal = app.seal.clone();
     app.store.write(move |sql| secrets::set(sql, &seal, (&holder.user, &name), &value, now_ms())).await?;
@@ -48,7 +53,10 @@ fn good_name(name: String) -> Result<String, Error> {
     if template::is_name(&name) && name.len() <= NAME_CHARACTERS_MAX {
         return Ok(name);
     }
-    let wanted = format!("1 to {NAME_CHARACTERS_MAX} letters, digits, `_`, `.` and `-`, beginning with a letter or `_`");
+    let wanted = said!(
+        "1 to {NAME_CHARACTERS_MAX} letters, digits, `_`, `.` and `-`, beginning with a letter or `_`",
+        "1 到 {NAME_CHARACTERS_MAX} 个字母、数字、`_`、`.` 或 `-`，以字母或 `_` 开头"
+    );
     Err(Error::BadValue { name: "name", value: name, wanted })
 }
 

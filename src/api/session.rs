@@ -9,7 +9,10 @@ use axum::{
     extract::State,
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header},
 };
-use model::wire::{ErrorBody, LogIn, LogInLink, PassPath, SessionView};
+use model::{
+    wire::{ErrorBody, LogIn, LogInLink, PassPath, SessionView},
+    words::Words,
+};
 
 use super::{App, AppState, extract::Body, guard};
 use crate::{
@@ -53,7 +56,7 @@ pub async fn begin(State(app): AppState, headers: HeaderMap, Body(body): Body) -
 }
 
 fn parse<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
-    let wrong = |error: serde_json::Error| Error::BadValue { name: "body", value: "…".into(), wanted: error.to_string() };
+    let wrong = |error: serde_json::Error| Error::BadValue { name: "body", value: "…".into(), wanted: Words::quoted(error) };
     serde_json::from_slice(body).map_err(wrong)
 }
 

@@ -13,9 +13,11 @@ use model::{
     layout,
     plan::{Beginning, FormerJob, Plan, PlanView, SecretPlan, remarks},
     provenance::Origin,
+    said,
     secret::SecretValues,
     spec::{Problem, fill_masked, to_yaml},
     wire::{ErrorBody, Handed, Planned, SubmitAnswer, Submitted},
+    words::Words,
 };
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -164,7 +166,9 @@ fn idempotency_key(headers: &HeaderMap, query: &SubmitQuery, body: &[u8]) -> Res
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
     if text.is_empty() || text.len() > KEY_LENGTH_MAX {
-        return Err(Error::BadValue { name: "Idempotency-Key", value: text, wanted: "1 to 200 characters".into() });
+        return Err(Error::BadValue {
+            name: "Idempotency-Key", value: text, wanted: ("1 to 200 characters", "1 到 200 个字符").into()
+        });
     }
     Ok(Some(Key { text, body_hash: hash_of(query, body) }))
 }
@@ -184,7 +188,7 @@ async fn read_job_file(app: &App, holder: &Holder, (query, given): (&SubmitQuery
     if body.len() > JOB_FILE_BYTES_MAX {
         return Err(Error::TooLarge { most_bytes: JOB_FILE_BYTES_MAX });
     }
-    let wanted: String = "text in UTF-8".into();
+    let wanted = said!("text in UTF-8", "UTF-8 文本");
     let text = std::str::from_utf8(body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })?;
     let mut translated = translate(text, given, &app.house).map_err(Error::BadSpec)?;
     let kept = match &query.from {
@@ -208,11 +212,14 @@ async fn named_ones_are_kept(app: &App, holder: &Holder, wanted: &BTreeMap<Strin
     }
     let owner = holder.user.clone();
     let kept: Vec<String> = app.store.read(move |sql| secrets::list(sql, &owner)).await?.into_iter().map(|it| it.name).collect();
-    let there = if kept.is_empty() { "you keep none".to_owned() } else { format!("you keep {}", kept.join(", ")) };
+    let there = match kept.as_slice() {
+        [] => said!("you keep none", "你还没有保存任何密钥"),
+        some => Words::new(format!("you keep {}", some.join(", ")), format!("你保存的有 {}", some.join("、"))),
+    };
     let missing = wanted.iter().filter_map(|(name, secret)| Some((name, secret.named.as_ref().filter(|it| !kept.contains(it))?)));
     let problem = |(name, gone): (&String, &String)| {
-        Problem::new(format!("secrets.{name}.named"), format!("you have no secret `{gone}`; {there}"))
-            .hint(format!("keep it first: `trainmaster secrets set {gone}`"))
+        Problem::new(format!("secrets.{name}.named"), said!("you have no secret `{gone}`", "你没有密钥 `{gone}`").then(&there))
+            .hint(said!("keep it first: `trainmaster secrets set {gone}`", "请先保存它：`trainmaster secrets set {gone}`"))
     };
     let problems: Vec<Problem> = missing.map(problem).collect();
     if problems.is_empty() { Ok(()) } else { Err(Error::BadSpec(problems)) }

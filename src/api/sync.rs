@@ -48,7 +48,7 @@ pub async fn sync(
     let bad = |error: serde_json::Error| Error::BadValue {
         name: "body",
         value: error.to_string(),
-        wanted: r#"{"give_up": true}, or nothing"#.into(),
+        wanted: (r#"{"give_up": true}, or nothing"#, r#"{"give_up": true}，或什么也不写"#).into(),
     };
     let wish: Wish = if body.is_empty() { Wish::default() } else { serde_json::from_slice(&body).map_err(bad)? };
     let job = found(&app, &holder, &text).await?;

@@ -9,6 +9,7 @@ use model::{
     bundle::{Blob, Bundle, ContentHash, PATCH_BYTES_MAX},
     code::CodePlan,
     plan::Plan,
+    said,
     spec::Problem,
     wire::{BlobLength, BlobsTaken, ErrorBody, MissingBlob, UploadFacts, UploadStanding},
 };
@@ -37,8 +38,9 @@ pub async fn begin(State(app): AppState, Body(body): Body) -> Result<Json<Upload
 }
 
 fn read_bundle(app: &App, body: &[u8]) -> Result<Bundle, Error> {
-    let text = std::str::from_utf8(body).map_err(|error| Error::BadUpload(format!("the file list is not text: {error}")))?;
-    let bundle: Bundle = text.parse().map_err(|bad: model::bundle::BadBundle| Error::BadUpload(bad.to_string()))?;
+    let text = std::str::from_utf8(body)
+        .map_err(|error| Error::BadUpload(said!("the file list is not text: {error}", "文件清单不是文本（`{error}`）")))?;
+    let bundle: Bundle = text.parse().map_err(|bad: model::bundle::BadBundle| bad_list(&bad))?;
     bundle.too_much(app.house.code).map_or(Ok(bundle), |too_much| Err(Error::TooMuchCode(too_much)))
 }
 
@@ -87,13 +89,22 @@ pub async fn blobs(State(app): AppState, Body(body): Body) -> Result<Json<BlobsT
 /// The hash and the size of the next content, and what comes after its line, which is at least as much.
 fn frame(rest: &[u8]) -> Result<(&str, u64, &[u8]), Error> {
     const LINE_BYTES_MAX: usize = 100;
-    let bad = || Error::BadUpload("a content has no line with its hash and its number of bytes before it".into());
+    let bad = || {
+        Error::BadUpload(said!(
+            "a content has no line with its hash and its number of bytes before it",
+            "有内容前面缺少写着哈希和字节数的一行"
+        ))
+    };
     let end = rest.iter().take(LINE_BYTES_MAX).position(|byte| *byte == b'\n').ok_or_else(bad)?;
     let line = std::str::from_utf8(&rest[..end]).map_err(|_| bad())?;
     let (hash, size) = line.split_once(' ').ok_or_else(bad)?;
     let (size, after): (u64, _) = (size.parse().map_err(|_| bad())?, &rest[end + 1..]);
     if size > after.len() as u64 {
-        return Err(Error::BadUpload(format!("the content {hash} should have {size} bytes, and {} came", after.len())));
+        return Err(Error::BadUpload(said!(
+            "the content {hash} should have {size} bytes, and {} came",
+            "内容 {hash} 应有 {size} 字节，只收到 {} 字节",
+            after.len()
+        )));
     }
     Ok((hash, size, after))
 }
@@ -108,7 +119,7 @@ fn blob(app: &App, hash: &str, size_bytes: u64) -> Result<Blob, Error> {
 }
 
 fn parse_hash(text: &str) -> Result<ContentHash, Error> {
-    text.parse().map_err(|bad: model::bundle::BadHash| Error::BadUpload(bad.to_string()))
+    text.parse().map_err(|bad: model::bundle::BadHash| bad_list(&bad))
 }
 
 /// Keeps a folder whose content is all here. Answered once that is durable.
@@ -137,14 +148,15 @@ pub async fn named(app: &App, plan: &Plan) -> Result<Option<Named>, Error> {
 }
 
 fn no_such_upload(digest: &str) -> Problem {
-    let hint = "write the folder itself, such as `code: .`, and let `trainmaster submit` upload it";
-    Problem {
-        path: "code.upload".into(),
-        line: 0,
-        column: 0,
-        message: format!("there is no upload `{digest}` here"),
-        hint: Some(hint.into()),
-    }
+    Problem::new("code.upload", said!("there is no upload `{digest}` here", "这里没有上传 `{digest}`")).hint((
+        "write the folder itself, such as `code: .`, and let `trainmaster submit` upload it",
+        "请直接写目录，如 `code: .`，由 `trainmaster submit` 上传",
+    ))
+}
+
+/// A list that no program of ours writes.
+fn bad_list(why: &dyn std::fmt::Display) -> Error {
+    Error::BadUpload(said!("{why}", "文件清单有误（`{why}`）"))
 }
 
 /// Works on the disk without holding up other requests.
@@ -156,8 +168,13 @@ async fn in_room<T: Send + 'static>(app: &App, work: impl FnOnce(&Room) -> Resul
 
 fn refused(why: NotTaken) -> Error {
     match why {
-        NotTaken::TooLong { .. } => Error::BadUpload(why.to_string()),
-        NotTaken::WrongHash { .. } => Error::WrongHash(why.to_string()),
+        NotTaken::TooLong { size_bytes } => {
+            Error::BadUpload(said!("it would be longer than the {size_bytes} bytes it should have", "内容会超过应有的 {size_bytes} 字节"))
+        }
+        NotTaken::WrongHash { wanted, found } => Error::WrongHash(said!(
+            "its hash is {found} and not {wanted}, so it was thrown away",
+            "哈希是 {found}，而不是 {wanted}，已丢弃"
+        )),
         NotTaken::NotBegun(digest) => Error::NoSuchUpload(digest.to_string()),
         NotTaken::Missing(count) => Error::UploadUnfinished { missing: count },
         NotTaken::Io(error) => from_disk(error),

@@ -8,6 +8,7 @@ use axum::{
 };
 use model::{
     ids::TaskName,
+    said,
     usage::{self as figures, Axis, Curve, Figure, Stretch, UsageTotals},
     wire::{
         ErrorBody,
@@ -61,7 +62,11 @@ impl WindowQuery {
     pub fn axis(&self, known: impl FnOnce() -> (u64, u64)) -> Result<Axis, Error> {
         let buckets = self.buckets.unwrap_or(BUCKETS_DEFAULT);
         if buckets == 0 || buckets > BUCKETS_MAX {
-            return Err(Error::BadValue { name: "buckets", value: buckets.to_string(), wanted: format!("1 to {BUCKETS_MAX}") });
+            return Err(Error::BadValue {
+                name: "buckets",
+                value: buckets.to_string(),
+                wanted: said!("1 to {BUCKETS_MAX}", "1 到 {BUCKETS_MAX}"),
+            });
         }
         let (from_ms, to_ms) = match (self.from, self.to) {
             (Some(from), Some(to)) => (from, to),
@@ -71,7 +76,11 @@ impl WindowQuery {
             }
         };
         if from_ms > to_ms {
-            return Err(Error::BadValue { name: "from", value: from_ms.to_string(), wanted: format!("a time before {to_ms}") });
+            return Err(Error::BadValue {
+                name: "from",
+                value: from_ms.to_string(),
+                wanted: said!("a time before {to_ms}", "{to_ms} 之前的时间"),
+            });
         }
         Ok(Axis::new(from_ms, to_ms, buckets))
     }

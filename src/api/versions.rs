@@ -6,6 +6,7 @@ use axum::{
 };
 use model::{
     compare::{Version, of_chief, versions},
+    said,
     wire::{ErrorBody, VersionRow, Versions},
 };
 use serde::Deserialize;
@@ -49,7 +50,7 @@ pub async fn of_job(
 ) -> Result<Json<Versions>, Error> {
     let limit = query.limit.unwrap_or(PAGE_DEFAULT);
     if limit == 0 || limit > PAGE_MAX {
-        return Err(Error::BadValue { name: "limit", value: limit.to_string(), wanted: format!("1 to {PAGE_MAX}") });
+        return Err(Error::BadValue { name: "limit", value: limit.to_string(), wanted: said!("1 to {PAGE_MAX}", "1 到 {PAGE_MAX}") });
     }
     let asked = asked(query.metric.as_deref(), query.direction.as_deref())?;
     let Job { name, owner, .. } = found(&app, &holder, &text).await?;

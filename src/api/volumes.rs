@@ -13,6 +13,7 @@ use axum::{
 use model::{
     ids::VolumeName,
     plan::Plan,
+    said,
     volume::{Credentials, Volume},
     wire::{ErrorBody, NewVolume, VolumeCheck, VolumeView},
 };
@@ -42,8 +43,12 @@ pub async fn list(State(app): AppState, Caller(holder): Caller) -> Result<Json<V
         (status = 409, body = ErrorBody), (status = 422, body = ErrorBody)))]
 pub async fn add(State(app): AppState, Caller(holder): Caller, Body(body): Body) -> Result<(StatusCode, Json<VolumeView>), Error> {
     // The message of a parser may quote what it read, and that may be a secret.
-    let bad = |why: &str| Error::BadValue { name: "body", value: "******".into(), wanted: why.to_owned() };
-    let new: NewVolume = serde_json::from_slice(&body).map_err(|error| bad(&format!("a volume ({:?} error)", error.classify())))?;
+    let bad = |error: serde_json::Error| Error::BadValue {
+        name: "body",
+        value: "******".into(),
+        wanted: said!("a volume ({:?} error)", "数据卷（{:?} 错误）", error.classify()),
+    };
+    let new: NewVolume = serde_json::from_slice(&body).map_err(bad)?;
     check(&app, &holder, &new)?;
     let sealed = new.credentials.as_ref().map(|credentials| seal(&app, &new.name, credentials)).transpose()?;
     let shared = holder.role == Role::Admin;
@@ -58,7 +63,10 @@ pub async fn add(State(app): AppState, Caller(holder): Caller, Body(body): Body)
 fn check(app: &App, holder: &Holder, new: &NewVolume) -> Result<(), Error> {
     match &new.volume {
         Volume::Local { path } if holder.role != Role::Admin => {
-            let wanted = format!("a bucket or a URL: `{path}` is on the server's machine, whose directories only administrators add");
+            let wanted = said!(
+                "a bucket or a URL: `{path}` is on the server's machine, whose directories only administrators add",
+                "对象存储桶或 URL：`{path}` 在服务器的机器上，只有管理员可以添加那里的目录"
+            );
             return Err(Error::BadValue { name: "kind", value: "local".into(), wanted });
         }
         Volume::Local { path } => keeps_clear_of(&app.data, FilePath::new(path))?,
@@ -74,7 +82,7 @@ pub fn keeps_clear_of(data: &FilePath, path: &FilePath) -> Result<(), Error> {
     let whole = |path: &FilePath| -> PathBuf { std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()) };
     let (data, path) = (whole(data), whole(path));
     if data.starts_with(&path) || path.starts_with(&data) {
-        let wanted = "a directory apart from the server's own data".into();
+        let wanted = said!("a directory apart from the server's own data", "与服务器自己的数据分开的目录");
         return Err(Error::BadValue { name: "path", value: path.display().to_string(), wanted });
     }
     Ok(())

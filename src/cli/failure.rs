@@ -1,10 +1,7 @@
 //! What a verb says when it cannot do what was asked, and the exit code that goes with it.
 
 use hyper::StatusCode;
-use model::{
-    spec::Problem,
-    wire::{ErrorBody, ProblemView},
-};
+use model::{said, spec::Problem, wire::ErrorBody, words::Words};
 
 use crate::client::ClientError;
 
@@ -54,45 +51,51 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub fn new(exit: Exit, code: &str, message: impl Into<String>) -> Self {
-        let body = ErrorBody { code: code.into(), message: message.into(), hint: None, problems: Vec::new() };
+    pub fn new(exit: Exit, code: &str, message: impl Into<Words>) -> Self {
+        let Words { en: message, zh: message_zh } = message.into();
+        let body = ErrorBody { code: code.into(), message, hint: None, message_zh, hint_zh: None, problems: Vec::new() };
         Self { exit, body: Box::new(body), file: None, may_pass: exit == Exit::Away }
     }
 
-    pub fn usage(message: impl Into<String>) -> Self {
+    pub fn usage(message: impl Into<Words>) -> Self {
         Self::new(Exit::You, "usage", message)
     }
 
-    pub fn away(message: impl Into<String>) -> Self {
+    pub fn away(message: impl Into<Words>) -> Self {
         Self::new(Exit::Away, "not_reachable", message)
     }
 
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.body.hint = Some(hint.into());
+    pub fn hint(mut self, hint: impl Into<Words>) -> Self {
+        let Words { en, zh } = hint.into();
+        self.body.hint = Some(en);
+        self.body.hint_zh = Some(zh).filter(|zh| !zh.is_empty());
         self
     }
 
     /// A job file that cannot be read: every problem at once.
     pub fn bad_file(file: &str, problems: Vec<Problem>) -> Self {
-        let view = |it: Problem| ProblemView { path: it.path, line: it.line, column: it.column, message: it.message, hint: it.hint };
         let mut failure = Self::new(Exit::You, "bad_spec", counted(file, problems.len()));
-        failure.body.problems = problems.into_iter().map(view).collect();
+        failure.body.problems = problems.iter().map(Into::into).collect();
         failure.file = Some(file.to_owned());
         failure
     }
 }
 
-fn counted(file: &str, problems: usize) -> String {
-    if problems == 1 { format!("{file} has a problem") } else { format!("{file} has {problems} problems") }
+fn counted(file: &str, problems: usize) -> Words {
+    match problems {
+        1 => said!("{file} has a problem", "{file} 有 1 个问题"),
+        _ => said!("{file} has {problems} problems", "{file} 有 {problems} 个问题"),
+    }
 }
 
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
-        let message = error.to_string();
+        let message = error.words();
         match error {
-            ClientError::Away(..) => {
-                Self::away(message).hint("is it running? `trainmaster up` starts a server; `trainmaster doctor` looks for one")
-            }
+            ClientError::Away(..) => Self::away(message).hint(said!(
+                "is it running? `trainmaster up` starts a server; `trainmaster doctor` looks for one",
+                "它在运行吗？用 `trainmaster up` 启动服务器；用 `trainmaster doctor` 查找服务器"
+            )),
             ClientError::BadUrl(_) => Self::usage(message),
             ClientError::Refused(status, body) => Self {
                 exit: whose_fault(status),
@@ -111,6 +114,7 @@ fn whose_fault(status: StatusCode) -> Exit {
 fn with_hint(status: StatusCode, mut body: Box<ErrorBody>) -> Box<ErrorBody> {
     if status == StatusCode::UNAUTHORIZED && body.hint.is_none() {
         body.hint = Some("`trainmaster login URL` stores a token that the server knows".into());
+        body.hint_zh = Some("用 `trainmaster login URL` 保存服务器认识的令牌".into());
     }
     body
 }
@@ -119,9 +123,9 @@ impl From<std::io::Error> for Failure {
     /// The only files and streams a verb touches without saying so are its own output.
     fn from(error: std::io::Error) -> Self {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
-            return Self::new(Exit::NobodyReads, "nobody_reads", "nobody reads the output any more");
+            return Self::new(Exit::NobodyReads, "nobody_reads", said!("nobody reads the output any more", "输出已经没有人读"));
         }
-        Self::new(Exit::Us, "output", format!("the output cannot be written: {error}"))
+        Self::new(Exit::Us, "output", said!("the output cannot be written: {error}", "写不出输出（{error}）"))
     }
 }
 
@@ -130,8 +134,8 @@ mod tests {
     use super::*;
 
     fn refused(status: u16) -> Failure {
-        let body = ErrorBody { code: "x".into(), message: "no".into(), hint: None, problems: Vec::new() };
-        ClientError::Refused(StatusCode::from_u16(status).unwrap(), Box::new(body)).into()
+        let body = Failure::usage("no").body;
+        ClientError::Refused(StatusCode::from_u16(status).unwrap(), body).into()
     }
 
     #[test]

@@ -200,6 +200,8 @@ fn absolute(base: &Path, path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use model::located::Place;
+
     use super::*;
 
     fn file(text: &str) -> JobFile {
@@ -263,7 +265,7 @@ mod tests {
     #[test]
     fn what_the_server_refuses_is_found_in_the_file_again() {
         let mut refused = Failure::usage("the job file has 2 problems");
-        let problem = |path: &str| model::wire::ProblemView { path: path.into(), line: 1, column: 77, message: "no".into(), hint: None };
+        let problem = |path: &str| model::wire::ProblemView::from(&Problem::new(path, ("no", "不行")).at(Place { line: 1, column: 77 }));
         refused.body.problems = vec![problem("roles.w.cpus"), problem("roles.w.tasks")];
         let placed = file("name: a\ncode: .\nroles:\n  w:\n    cpus: 99\n    command: x\n").place(
             refused,

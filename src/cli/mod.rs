@@ -77,6 +77,7 @@ mod watch;
 
 use context::{Context, ServerArgs, Surroundings};
 use failure::{Exit, Failure};
+use language::LangArgs;
 use model::terminal;
 
 const EXIT_CODES: &str = "Exit codes: 0 done · 1 the job failed or was stopped · 2 the request was wrong · \
@@ -248,11 +249,31 @@ fn as_submit(mut words: Vec<OsString>) -> Vec<OsString> {
 /// Does what was asked and answers how that went.
 pub fn main(cli: Cli) -> ExitCode {
     let context = Context::new(cli.server, Surroundings::read());
+    let lang = asked_language(&cli.verb).lang();
     let exit = perform(&context, cli.verb).unwrap_or_else(|failure| {
-        output::failure(&failure, context.json);
+        output::failure_in(lang, &failure, context.json);
         failure.exit
     });
     ExitCode::from(exit.code())
+}
+
+/// Some verbs let a person say which language they read; what goes wrong is then told in it too.
+fn asked_language(verb: &Verb) -> LangArgs {
+    if let Verb::Submit(args) = verb {
+        args.report.language
+    } else if let Verb::Convert(args) = verb {
+        args.report.language
+    } else if let Verb::Explain(args) = verb {
+        args.language
+    } else if let Verb::Events(args) = verb {
+        args.language
+    } else if let Verb::Lineage(args) = verb {
+        args.language
+    } else if let Verb::Catalogue(args) = verb {
+        args.language
+    } else {
+        LangArgs::default()
+    }
 }
 
 fn perform(context: &Context, verb: Verb) -> Result<Exit, Failure> {

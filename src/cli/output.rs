@@ -8,11 +8,12 @@ use std::{
 
 use anstream::{AutoStream, ColorChoice};
 use indicatif::{ProgressBar, ProgressStyle};
-use model::wire::{ErrorBody, ProblemView};
+use model::{wire::ProblemView, words::Lang};
 use serde::Serialize;
 
 use super::{
     failure::{Exit, Failure},
+    language::LangArgs,
     style,
     terminal::plain,
 };
@@ -97,7 +98,12 @@ pub fn aside(text: &str) {
     }
 }
 
+/// In the language of the terminal.
 pub fn failure(failure: &Failure, json: bool) {
+    failure_in(LangArgs::default().lang(), failure, json);
+}
+
+pub fn failure_in(lang: Lang, failure: &Failure, json: bool) {
     // `trainmaster list | head` should end without a word, like every other program.
     if failure.exit == Exit::NobodyReads {
         return;
@@ -105,26 +111,30 @@ pub fn failure(failure: &Failure, json: bool) {
     if json {
         note(&serde_json::json!({ "error": failure.body }).to_string());
     } else {
-        note(failure_text(failure).trim_end());
+        note(failure_text(failure, lang).trim_end());
     }
 }
 
 /// `error: …`, the problems with their places, `hint: …`.
-fn failure_text(failure: &Failure) -> String {
-    let ErrorBody { message, hint, problems, code: _ } = failure.body.as_ref();
-    let mut text = format!("{}: {}\n", style::paint(style::BAD, "error"), plain(message));
+fn failure_text(failure: &Failure, lang: Lang) -> String {
+    let problems = &failure.body.problems;
+    let (error, hint, colon) = match lang {
+        Lang::En => ("error", "hint", ": "),
+        Lang::Zh => ("错误", "提示", "："),
+    };
+    let mut text = format!("{}{colon}{}\n", style::paint(style::BAD, error), plain(failure.body.words().say(lang)));
     for problem in problems {
-        text.push_str(&plain(&problem_line(problem, failure.file.as_deref())));
+        text.push_str(&plain(&problem_line(problem, failure.file.as_deref(), lang)));
         text.push('\n');
     }
     // A first hint that only repeats a problem's own helps nobody.
-    for hint in hint.iter().filter(|_| problems.is_empty()) {
-        text.push_str(&format!("{}: {}\n", style::paint(style::LOUD, "hint"), plain(hint)));
+    for words in failure.body.hint_words().iter().filter(|_| problems.is_empty()) {
+        text.push_str(&format!("{}{colon}{}\n", style::paint(style::LOUD, hint), plain(words.say(lang))));
     }
     text
 }
 
-fn problem_line(problem: &ProblemView, file: Option<&str>) -> String {
+fn problem_line(problem: &ProblemView, file: Option<&str>, lang: Lang) -> String {
     // What was given by a flag has no place in the file.
     let file = file.filter(|_| !problem.path.starts_with("--"));
     let place = match (file, problem.line) {
@@ -132,9 +142,13 @@ fn problem_line(problem: &ProblemView, file: Option<&str>) -> String {
         (Some(file), line) => format!("{file}:{line}:{}: ", problem.column),
         (None, _) => String::new(),
     };
-    let path = if problem.path.is_empty() { String::new() } else { format!("{}: ", problem.path) };
-    let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!(" (hint: {hint})"));
-    format!("{place}{path}{}{hint}", problem.message)
+    let colon = if lang == Lang::Zh { "：" } else { ": " };
+    let path = if problem.path.is_empty() { String::new() } else { format!("{}{colon}", problem.path) };
+    let hint = problem.hint_words().map_or(String::new(), |hint| match lang {
+        Lang::En => format!(" (hint: {hint})"),
+        Lang::Zh => format!("（提示：{}）", hint.say(lang)),
+    });
+    format!("{place}{path}{}{hint}", problem.words().say(lang))
 }
 
 /// How wide the terminal is; none where there is none.
@@ -248,12 +262,16 @@ impl Drop for Gauge {
 
 #[cfg(test)]
 mod tests {
-    use model::spec::Problem;
+    use model::{located::Place, spec::Problem};
 
     use super::*;
 
     fn shown(failure: &Failure) -> String {
-        anstream::adapter::strip_str(&failure_text(failure)).to_string()
+        shown_in(Lang::En, failure)
+    }
+
+    fn shown_in(lang: Lang, failure: &Failure) -> String {
+        anstream::adapter::strip_str(&failure_text(failure, lang)).to_string()
     }
 
     #[test]
@@ -267,19 +285,14 @@ mod tests {
 
     #[test]
     fn every_problem_of_a_file_has_its_place() {
-        let problem = |path: &str, line, message: &str, hint: Option<&str>| Problem {
-            path: path.into(),
-            line,
-            column: 11,
-            message: message.into(),
-            hint: hint.map(Into::into),
-        };
+        let problem = |path: &str, line, (en, zh): (&str, &str)| Problem::new(path, (en, zh)).at(Place { line, column: 11 });
+        let unknown = problem("roles.wroker", 7, ("there is no such key", "没有这个键"));
         let failure = Failure::bad_file(
             "job.yaml",
             vec![
-                problem("roles.worker.cpus", 4, "`-1` is not a number above 0", None),
-                problem("roles.wroker", 7, "there is no such key", Some("did you mean `worker`?")),
-                problem("name", 0, "is missing", None),
+                problem("roles.worker.cpus", 4, ("`-1` is not a number above 0", "`-1` 不是大于 0 的数")),
+                unknown.hint(("did you mean `worker`?", "是不是想写 `worker`？")),
+                problem("name", 0, ("is missing", "没有写")),
             ],
         );
         insta::assert_snapshot!(shown(&failure), @"
@@ -287,6 +300,12 @@ mod tests {
         job.yaml:4:11: roles.worker.cpus: `-1` is not a number above 0
         job.yaml:7:11: roles.wroker: there is no such key (hint: did you mean `worker`?)
         job.yaml: name: is missing
+        ");
+        insta::assert_snapshot!(shown_in(Lang::Zh, &failure), @"
+        错误：job.yaml 有 3 个问题
+        job.yaml:4:11: roles.worker.cpus：`-1` 不是大于 0 的数
+        job.yaml:7:11: roles.wroker：没有这个键（提示：是不是想写 `worker`？）
+        job.yaml: name：没有写
         ");
     }
 

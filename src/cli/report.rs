@@ -2,6 +2,9 @@
 
 use model::{
     dialect::{Fate, Note, Report, title},
+    located::Place,
+    said,
+    spec::Problem,
     wire::ProblemView,
     words::{Lang, Words},
 };
@@ -28,7 +31,7 @@ pub struct ReportArgs {
 /// Refuses the file if it must be, and else says on standard error what became of it.
 pub fn tell(file: &str, report: &Report, args: ReportArgs, json: bool) -> Result<(), Failure> {
     if args.strict && report.ignored().next().is_some() {
-        return Err(refusal(file, report, args.language.lang()));
+        return Err(refusal(file, report));
     }
     // A JSON answer has the report inside.
     if !json && !report.dialect.is_empty() {
@@ -37,17 +40,20 @@ pub fn tell(file: &str, report: &Report, args: ReportArgs, json: bool) -> Result
     Ok(())
 }
 
-fn refusal(file: &str, report: &Report, lang: Lang) -> Failure {
-    let view = |note: &Note| ProblemView {
-        path: note.path.clone(),
-        line: note.line,
-        column: note.column,
-        message: format!("is ignored: {}", note.words().say(lang)),
-        hint: None,
+fn refusal(file: &str, report: &Report) -> Failure {
+    let problem = |note: &Note| {
+        let why = note.words();
+        let ignored = Words::new(format!("is ignored: {}", why.en), format!("会被忽略：{}", why.say(Lang::Zh)));
+        ProblemView::from(&Problem::new(note.path.as_str(), ignored).at(Place { line: note.line, column: note.column }))
     };
-    let problems: Vec<ProblemView> = report.ignored().map(view).collect();
-    let fields = if problems.len() == 1 { "a field that is".into() } else { format!("{} fields that are", problems.len()) };
-    let mut failure = Failure::new(Exit::You, "strict", format!("{file} has {fields} ignored, and --strict refuses that"));
+    let problems: Vec<ProblemView> = report.ignored().map(problem).collect();
+    let count = problems.len();
+    let fields = if count == 1 { "a field that is".into() } else { format!("{count} fields that are") };
+    let mut failure = Failure::new(
+        Exit::You,
+        "strict",
+        said!("{file} has {fields} ignored, and --strict refuses that", "{file} 有 {count} 个字段会被忽略，而 --strict 不允许"),
+    );
     failure.body.problems = problems;
     failure.file = Some(file.to_owned());
     failure

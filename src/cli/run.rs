@@ -262,7 +262,7 @@ fn in_flags(mut failure: Failure) -> Failure {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use model::wire::ProblemView;
+    use model::{located::Place, spec::Problem, wire::ProblemView};
 
     use super::*;
 
@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn a_problem_of_the_spec_is_told_as_a_problem_of_the_flag() {
-        let problem = |path: &str| ProblemView { path: path.into(), line: 1, column: 1, message: "bad".into(), hint: None };
+        let problem = |path: &str| ProblemView::from(&Problem::new(path, ("bad", "不好")).at(Place { line: 1, column: 1 }));
         let mut failure = Failure::usage("bad");
         failure.body.problems =
             ["roles.main.memory", "roles.main.accelerators.A100", "env.A", "name", "roles.main.command"].map(problem).into();

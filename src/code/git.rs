@@ -202,7 +202,7 @@ impl Fetching<'_> {
                 return Ok(checkout);
             }
             let is_usable = |place: &Path| cache::tree(place).exists();
-            let once = Once { place, noun: "code", is_usable, crash_point: "code.made-before-marked", waiting: self.waiting };
+            let once = Once { place, noun: "code", is_usable, crash_point: "code.made-before-marked", boot: None, waiting: self.waiting };
             let made = once.make(|_| fill());
             if made.is_err() {
                 // Nobody wants half of it. That it could not be removed would hide why.

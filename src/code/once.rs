@@ -3,6 +3,9 @@
 //! It is made where it stays, under a lock, because an environment cannot be moved: its scripts name their
 //! place. A mark that is written last says that it is whole. Whoever finds one without the mark, and nobody
 //! at it, removes it and begins again.
+//!
+//! What can be had again may be used before it is on the disk. Its mark then has the name of the machine's
+//! present boot and is believed for no longer, until somebody has made it last.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -33,6 +36,8 @@ pub struct Once<'a> {
     pub is_usable: fn(&Path) -> bool,
     /// Where a test can make us die when it is made and not marked yet.
     pub crash_point: &'static str,
+    /// The present boot, if it may be used before it is on the disk.
+    pub boot: Option<&'a str>,
     pub waiting: &'a Waiting<'a>,
 }
 
@@ -47,7 +52,7 @@ pub struct Making<'a> {
 impl Once<'_> {
     /// Whether it can be used.
     pub fn is_whole(&self) -> bool {
-        self.place.join(MARK).exists() && (self.is_usable)(self.place)
+        is_marked(self.place, self.boot) && (self.is_usable)(self.place)
     }
 
     /// Makes it, or waits for the one who does. What the maker answers is kept in the mark.
@@ -61,13 +66,56 @@ impl Once<'_> {
         remove(self.place).map_err(trouble)?;
         let text = maker(&Making { place: self.place, lock: &lock, waiting: self.waiting })?;
         crash::point(self.crash_point);
-        mark(self.place, &text).map_err(trouble)
+        match self.boot {
+            None => mark(self.place, &text),
+            Some(boot) => {
+                write_part(self.place, &text).and_then(|_| fs::rename(self.place.join(MARK_PART), mark_for_now(self.place, boot)))
+            }
+        }
+        .map_err(trouble)
     }
 }
 
 /// What its maker answered, if it is whole.
 pub fn text_of_mark(place: &Path) -> io::Result<String> {
     fs::read_to_string(place.join(MARK))
+}
+
+/// What its maker answered, if it is whole for now or for good.
+pub fn text_of_any_mark(place: &Path, boot: &str) -> io::Result<String> {
+    text_of_mark(place).or_else(|_| fs::read_to_string(mark_for_now(place, boot)))
+}
+
+/// Whether it is whole, and stays so when the machine goes down.
+pub fn lasts(place: &Path) -> bool {
+    place.join(MARK).exists()
+}
+
+/// Whether it is whole, for good or for this boot.
+pub fn is_marked(place: &Path, boot: Option<&str>) -> bool {
+    lasts(place) || boot.is_some_and(|boot| mark_for_now(place, boot).exists())
+}
+
+fn mark_for_now(place: &Path, boot: &str) -> PathBuf {
+    place.join(format!("{MARK}.{boot}"))
+}
+
+/// Makes what is whole for now last, unless somebody else is at it. `keep` is called when all of it is on the
+/// disk. Whoever calls this holds the place against removal.
+pub fn make_last(place: &Path, boot: &str, keep: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let (dir, for_now) = (File::open(place)?, mark_for_now(place, boot));
+    if dir.try_lock().is_err() || lasts(place) {
+        return Ok(());
+    }
+    let text = fs::read_to_string(&for_now)?;
+    if let Err(error) = sync_disk_of(&dir) {
+        // What the disk did not take is not in memory for ever either.
+        fs::remove_file(for_now)?;
+        return Err(error);
+    }
+    keep()?;
+    mark(place, &text)?;
+    fs::remove_file(for_now)
 }
 
 /// The lock beside a place. Whoever has it may write there.
@@ -133,11 +181,14 @@ pub fn remove(place: &Path) -> io::Result<()> {
 /// The mark must not reach the disk before what it speaks of.
 fn mark(place: &Path, text: &str) -> io::Result<()> {
     let dir = File::open(place)?;
-    // SAFETY: a plain system call with a descriptor we own.
-    if unsafe { libc::syncfs(dir.as_raw_fd()) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let part: PathBuf = place.join(MARK_PART);
+    sync_disk_of(&dir)?;
+    write_part(place, text)?.sync_all()?;
+    fs::rename(place.join(MARK_PART), place.join(MARK))?;
+    dir.sync_all()
+}
+
+fn write_part(place: &Path, text: &str) -> io::Result<File> {
+    let part = place.join(MARK_PART);
     // What is there already was put there by whoever was at work in the place, and may be a link.
     match fs::remove_file(&part) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -145,9 +196,13 @@ fn mark(place: &Path, text: &str) -> io::Result<()> {
     }
     let mut file = File::create_new(&part)?;
     file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(part, place.join(MARK))?;
-    dir.sync_all()
+    Ok(file)
+}
+
+/// Everything that was written to it before.
+pub fn sync_disk_of(dir: &File) -> io::Result<()> {
+    // SAFETY: a plain system call with a descriptor we own.
+    if unsafe { libc::syncfs(dir.as_raw_fd()) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 #[cfg(test)]
@@ -162,7 +217,7 @@ mod tests {
     }
 
     fn environment<'a>(place: &'a Path, waiting: &'a Waiting<'a>) -> Once<'a> {
-        Once { place, noun: "environment", is_usable: |place| place.join("bin/python").exists(), crash_point: "", waiting }
+        Once { place, noun: "environment", is_usable: |place| place.join("bin/python").exists(), crash_point: "", boot: None, waiting }
     }
 
     fn patient() -> Waiting<'static> {
@@ -228,6 +283,29 @@ mod tests {
             assert_eq!(waits.join().unwrap(), Ok(()));
         });
         assert!(made.is_whole());
+    }
+
+    #[test]
+    fn what_is_not_on_the_disk_yet_is_whole_in_one_boot_until_it_is_made_to_last() {
+        let home = tempfile::tempdir().unwrap();
+        let (place, waiting) = (home.path().join("abc"), patient());
+        let in_boot = |boot| Once { boot: Some(boot), ..environment(&place, &waiting) };
+        let made = in_boot("b1").make(|making| {
+            furnish(making.place);
+            Ok("text".into())
+        });
+        assert_eq!((made, text_of_any_mark(&place, "b1").unwrap()), (Ok(()), "text".into()));
+        let seen = || [in_boot("b1").is_whole(), in_boot("b2").is_whole(), environment(&place, &waiting).is_whole()];
+        assert_eq!(seen(), [true, false, false]);
+        let failed = make_last(&place, "b1", || Err(io::Error::other("no luck")));
+        assert!(failed.is_err() && seen() == [true, false, false]);
+        let busy = File::open(&place).unwrap();
+        busy.lock().unwrap();
+        make_last(&place, "b1", || panic!("another is at it")).unwrap();
+        drop(busy);
+        make_last(&place, "b1", || Ok(())).unwrap();
+        assert_eq!((seen(), text_of_mark(&place).unwrap()), ([true, true, true], "text".into()));
+        make_last(&place, "b1", || panic!("it lasts already")).unwrap();
     }
 
     #[test]

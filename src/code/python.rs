@@ -119,7 +119,7 @@ const IS_WHOLE: &str = "This environment is whole.\n";
 /// One whose interpreter has left the machine cannot be used.
 fn once<'a>(place: &'a Path, waiting: &'a Waiting<'a>) -> Once<'a> {
     let is_usable = |place: &Path| place.join("bin/python").exists();
-    Once { place, noun: "Python environment", is_usable, crash_point: "environment.made-before-marked", waiting }
+    Once { place, noun: "Python environment", is_usable, crash_point: "environment.made-before-marked", boot: None, waiting }
 }
 
 /// The name of an environment: a hash of everything that decides what is in it.

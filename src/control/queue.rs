@@ -31,7 +31,7 @@ pub fn queue(sql: &Sql<'_>, most: u32, now_ms: u64) -> Result<Queue, StoreError>
     let mut queue = Queue { waiting: jobs::queued(sql, most, now_ms)?, pausing: Vec::new() };
     for job in jobs::scattered(sql, most)? {
         // Where a run cannot be read, nobody can say which tasks still wait.
-        let Some(tally) = runs::tally(sql, job.id, job.attempt)? else { continue };
+        let Some(tally) = runs::tally(sql, &job)? else { continue };
         match rest(&job, &tally, now_ms) {
             Some(waiting) => queue.waiting.push(waiting),
             None => queue.pausing.extend(pausing(&tally.standings(&job.plan)).map(|reason| (job.id, reason))),

@@ -105,7 +105,7 @@ fn why_stopped(job: Option<&Job>, cause: &Cause) -> Words {
 }
 
 pub fn settle(sql: &Sql<'_>, job: &Job) -> Result<Option<JobState>, StoreError> {
-    let tally = if job.plan.gang { None } else { runs::tally(sql, job.id, job.attempt)? };
+    let tally = if job.plan.gang { None } else { runs::tally(sql, job)? };
     match tally.map_or(Glance::LookCloser, |tally| glance(&job.plan, job.state, &tally)) {
         Glance::Nothing => Ok(None),
         Glance::AllUp => {

@@ -66,7 +66,7 @@ fn control(place: &Place) -> (Control, Arc<Puppet>) {
     let engine = Arc::new(Puppet::default());
     let board = Board::default();
     let capacity = resources(8, 8192);
-    let (name, address, reason) = ("here".parse().unwrap(), "127.0.0.1".into(), String::new());
+    let (name, address, reason) = ("here".parse().unwrap(), "127.0.0.1".into(), Default::default());
     board.set(vec![Node { name, address, capacity, devices: BTreeMap::new(), open: true, reason }]);
     let run_key = RunSecret::of(place.directory.path()).unwrap();
     let uploads = crate::code::upload::Room::of(place.directory.path());

@@ -9,7 +9,7 @@ use std::{
 };
 
 use anyhow::Context;
-use model::{ids::NodeName, ids::RunKey, plan::PortPlan, reconcile::Seen, sync::Synced, words::Words};
+use model::{ids::NodeName, ids::RunKey, plan::PortPlan, reconcile::Seen, said, sync::Synced, words::Words};
 use nix::sys::resource::{Resource, getrlimit};
 
 use super::{Answer, Engine, EngineError, Node, Start};
@@ -130,10 +130,10 @@ impl House {
 
     fn nodes(&self) -> Vec<Node> {
         let full = room::lacking(&runs_dir(&self.config.data));
-        let closed = |node: &Node, reason: &str| Node { open: false, reason: reason.to_owned(), ..node.clone() };
+        let closed = |node: &Node, reason: Words| Node { open: false, reason, ..node.clone() };
         let with_state = |node: &Node| match &full {
-            _ if self.is_down(&node.name) => closed(node, "it was taken down"),
-            Some(why) => closed(node, why),
+            _ if self.is_down(&node.name) => closed(node, said!("it was taken down", "已被手动下线")),
+            Some(why) => closed(node, why.clone()),
             None => node.clone(),
         };
         self.config.nodes.iter().map(with_state).collect()

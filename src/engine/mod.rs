@@ -58,7 +58,7 @@ pub struct Node {
     pub devices: BTreeMap<String, Vec<u32>>,
     pub open: bool,
     /// Why it is not open.
-    pub reason: String,
+    pub reason: Words,
 }
 
 #[derive(Debug, thiserror::Error)]

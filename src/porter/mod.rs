@@ -43,7 +43,8 @@ pub fn main() -> ExitCode {
     let _held = match errand.kind {
         Kind::Stage => match stage::stage(&errand) {
             Ok(carried) => {
-                say(&Word::Staged(carried.staged));
+                say(&Word::Staged(carried.staged.clone()));
+                carried.make_last();
                 carried.held
             }
             Err(Failed { why, whose }) => {

@@ -21,6 +21,7 @@ mod beginning;
 mod download;
 mod fetch;
 mod inputs;
+mod lent;
 mod manifest;
 mod patience;
 mod progress;
@@ -30,12 +31,21 @@ mod source;
 mod unpack;
 
 use inputs::Inputs;
+use lent::Lent;
 
 /// What was carried in, and what keeps others from removing it.
 #[derive(Default)]
 pub struct Carried {
     pub staged: Staged,
     pub held: Vec<File>,
+    lent: Vec<Lent>,
+}
+
+impl Carried {
+    /// For after they were handed over. What cannot be made to last has to be fetched again some day, and that is all.
+    pub fn make_last(&self) {
+        self.lent.iter().for_each(|lent| drop(lent.make_last()));
+    }
 }
 
 pub fn stage(errand: &Errand) -> Result<Carried, Failed> {

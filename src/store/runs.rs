@@ -22,6 +22,7 @@ pub use holds::{Hold, holds};
 use super::{
     Row, Sql, StoreError, Value, Written,
     events::{self, NewEvent},
+    jobs::Job,
     quarantine::Kind,
 };
 
@@ -148,30 +149,37 @@ pub fn whole(sql: &Sql<'_>, job: JobId, attempt: u32) -> Result<Option<Vec<Run>>
     Ok((count == Some(runs.len() as u64)).then_some(runs))
 }
 
-/// The tasks of one attempt of a job that is no gang. None if a run that must be read cannot be.
-pub fn tally(sql: &Sql<'_>, job: JobId, job_attempt: u32) -> Result<Option<Tally>, StoreError> {
+/// The tasks of a job that is no gang, in its attempt. None if a run that must be read cannot be.
+pub fn tally(sql: &Sql<'_>, job: &Job) -> Result<Option<Tally>, StoreError> {
     let which = "job = $1 AND job_attempt = $2 AND state <> 'succeeded' AND NOT EXISTS
                  (SELECT 1 FROM run AS good WHERE good.job = run.job AND good.role = run.role AND good.task_index = run.task_index
                                               AND good.job_attempt = run.job_attempt AND good.state = 'succeeded')";
-    let values = [job.into(), job_attempt.into()];
+    let values = [job.id.into(), job.attempt.into()];
     let rest = sql.query_sound(Kind::Run, &format!("SELECT {COLUMNS} FROM run WHERE {which}"), &values, read)?;
     let all = sql.first(&format!("SELECT COUNT(*) AS count FROM run WHERE {which}"), &values, |row| row.number::<usize>("count"))?;
     if all != Some(rest.len()) {
         return Ok(None);
     }
-    Ok(Some(Tally { roles: placed(sql, job, job_attempt)?, rest: rest.iter().map(Run::facts).collect() }))
+    let mut roles = BTreeMap::new();
+    for role in &job.plan.roles {
+        let others: BTreeSet<u32> = rest.iter().filter(|it| it.run.task.role == role.name).map(|it| it.run.task.index).collect();
+        if let Some(placed) = placed(sql, (job.id, job.attempt), &role.name, others.len() as u32)? {
+            roles.insert(role.name.clone(), placed);
+        }
+    }
+    Ok(Some(Tally { roles, rest: rest.iter().map(Run::facts).collect() }))
 }
 
-fn placed(sql: &Sql<'_>, job: JobId, job_attempt: u32) -> Result<BTreeMap<RoleName, Placed>, StoreError> {
-    let question = "SELECT role, COUNT(DISTINCT task_index) AS tasks, MAX(task_index) AS last,
-                           SUM(CASE WHEN state = 'succeeded' THEN 1 ELSE 0 END) AS succeeded
-                      FROM run WHERE job = $1 AND job_attempt = $2 GROUP BY role";
-    let read = |row: &Row<'_>| {
-        let (role, tasks, last): (RoleName, u32, u32) = (row.parsed("role")?, row.number("tasks")?, row.number("last")?);
-        let left_out = if tasks == last + 1 { Vec::new() } else { left_out(sql, (job, job_attempt), &role, last)? };
-        Ok((role, Placed { first: last + 1, left_out, succeeded: row.number("succeeded")? }))
-    };
-    Ok(sql.query(question, &[job.into(), job_attempt.into()], read)?.into_iter().collect())
+/// How far a role has come, of which so many tasks were placed and have not succeeded. A large job asks this at every ending, so
+/// nothing is sorted for it: no task succeeds twice, and the last one is at the end of an index.
+fn placed(sql: &Sql<'_>, (job, job_attempt): (JobId, u32), role: &RoleName, others: u32) -> Result<Option<Placed>, StoreError> {
+    let values = [job.into(), job_attempt.into(), role.as_str().into()];
+    let last = "SELECT task_index FROM run WHERE job = $1 AND job_attempt = $2 AND role = $3 ORDER BY task_index DESC LIMIT 1";
+    let Some(last) = sql.first(last, &values, |row| row.number::<u32>("task_index"))? else { return Ok(None) };
+    let count = "SELECT COUNT(*) AS count FROM run WHERE job = $1 AND job_attempt = $2 AND role = $3 AND state = 'succeeded'";
+    let succeeded = sql.first(count, &values, |row| row.number::<u32>("count"))?.unwrap_or(0);
+    let left_out = if succeeded + others == last + 1 { Vec::new() } else { left_out(sql, (job, job_attempt), role, last)? };
+    Ok(Some(Placed { first: last + 1, left_out, succeeded }))
 }
 
 fn left_out(sql: &Sql<'_>, (job, job_attempt): (JobId, u32), role: &RoleName, last: u32) -> Result<Vec<u32>, StoreError> {

@@ -28,22 +28,25 @@ pub fn reserve(dir: &RunDir) -> io::Result<()> {
 
 /// Records how the task ended, before anyone is told.
 ///
-/// The order is the point. The server may be away for an hour, and the machine may reboot in that
-/// hour. If we told first and wrote second, a reboot between the two would leave a finished task
-/// that looks lost, and the job would run a second time. Written first, the worst case is a report
-/// that arrives late: the server finds this file when it comes back.
+/// The order is the point. The server may be away for an hour. If we told first and wrote second, our death between
+/// the two would leave a finished task that looks lost, and the job would run a second time. Written first, the worst case is a
+/// report that arrives late: the server finds this file when it comes back.
 ///
-/// The rename is what makes "the file exists" mean "the file is whole"; a reader never sees half
-/// a record. The directory is synced as well, or the rename itself may not survive a power cut.
+/// The rename is what makes "the file exists" mean "the file is whole"; a reader never sees half a record.
 pub fn record(dir: &RunDir, ending: &Ending) -> io::Result<()> {
     let mut file = open_part(dir)?;
     file.write_all(&serde_json::to_vec(ending)?)?;
-    file.sync_all()?;
     crash::point("finish.exit-record-tmp-written");
     fs::rename(dir.exit_part(), dir.exit())?;
-    File::open(dir.path())?.sync_all()?;
     crash::point("finish.exit-record-renamed-before-notify");
     Ok(())
+}
+
+/// Makes the record survive a power cut as well. Where the server says at once that it has the ending, its database does, and
+/// this is not needed: see decisions/0020. The directory is synced too, or the rename itself may be lost.
+pub fn make_durable(dir: &RunDir) -> io::Result<()> {
+    File::open(dir.exit())?.sync_all()?;
+    File::open(dir.path())?.sync_all()
 }
 
 fn open_part(dir: &RunDir) -> io::Result<File> {
@@ -73,6 +76,7 @@ mod tests {
         reserve(&dir).unwrap();
         assert_eq!(read(&dir).unwrap(), None);
         record(&dir, &ending).unwrap();
+        make_durable(&dir).unwrap();
         assert_eq!(read(&dir).unwrap(), Some(ending));
         assert!(!dir.exit_part().exists());
         fs::write(dir.exit(), r#"{"cause":{"kind":"exi"#).unwrap();

@@ -195,7 +195,7 @@ impl Life {
             Some(_) | None => runtime()?.block_on(async {
                 let tell = async {
                     let report = ending.map(|ending| Report::Ended { ending });
-                    match report.filter(|report| !self.home.knock(report)) {
+                    match report.filter(|report| !self.is_taken_at_once(report)) {
                         Some(report) => self.tell_ending(None, report).await,
                         None => Ok(()),
                     }
@@ -218,12 +218,27 @@ impl Life {
     /// Says it once and goes, if there is somebody who says yes. Else it takes longer.
     fn tell_from_the_door(&self, ending: Ending) -> anyhow::Result<()> {
         let report = Report::Ended { ending };
-        if self.home.knock(&report) { Ok(()) } else { runtime()?.block_on(self.tell_ending(None, report)) }
+        if self.is_taken_at_once(&report) { Ok(()) } else { runtime()?.block_on(self.tell_ending(None, report)) }
     }
 
     /// The same where there is no other work that would have to wait meanwhile.
     async fn say_in_passing(&self, end: Report) -> anyhow::Result<()> {
-        if self.home.knock(&end) { Ok(()) } else { self.tell_ending(None, end).await }
+        if self.is_taken_at_once(&end) { Ok(()) } else { self.tell_ending(None, end).await }
+    }
+
+    /// Whether the server has an ending in its database already. Where it does not, the record must outlast a power cut by itself.
+    fn is_taken_at_once(&self, end: &Report) -> bool {
+        let taken = self.home.knock(end);
+        if !taken {
+            self.make_record_durable();
+        }
+        taken
+    }
+
+    fn make_record_durable(&self) {
+        if let Err(error) = exit::make_durable(&self.dir) {
+            say(&format!("the exit record may not survive a power cut: {error}"));
+        }
     }
 
     /// Waits until everyone is gone, and writes down how it ended.
@@ -298,6 +313,11 @@ impl Life {
             never = self.meanwhile(launched, (&start_told, so_far.subscribe()), &mut beside) => match never {},
         };
         let (ending, account) = self.conclude(launched, &mut logs, seen)?;
+        let start_matters = !start_told.get() && !launched.missing.is_empty();
+        let in_passing = !start_matters && !self.is_remote && !self.carries();
+        if !in_passing {
+            self.make_record_durable();
+        }
         if let Some(account) = account {
             beside.sampler.finish(account);
         }
@@ -306,8 +326,7 @@ impl Life {
             let until = Instant::now() + PATIENCE;
             tokio::join!(output.ship(until), usage.ship(until));
         }
-        let start_matters = !start_told.get() && !launched.missing.is_empty();
-        if !start_matters && !self.is_remote && !self.carries() {
+        if in_passing {
             return self.say_in_passing(Report::Ended { ending }).await;
         }
         self.tell_ending(start_matters.then(|| self.started(launched)), Report::Ended { ending }).await

@@ -13,6 +13,9 @@ use std::{
 
 use model::logs::{Piece, Stream};
 
+mod sluice;
+
+use self::sluice::{CHAMBER_BYTES_MAX, Sluice};
 use super::journal::{self, now_us};
 use crate::{
     config::Keeping,
@@ -21,7 +24,9 @@ use crate::{
 };
 
 /// As much as is read before it is written.
-const BATCH_BYTES_MAX: usize = 256 << 10;
+const BATCH_BYTES_MAX: usize = CHAMBER_BYTES_MAX;
+/// Less than this is sooner read than moved.
+const MOVED_BYTES_MIN: usize = 64 << 10;
 
 /// `output.log` and `output.idx`, made when the child says its first word.
 pub struct Logs {
@@ -39,8 +44,14 @@ pub struct Logs {
 struct Files {
     log: File,
     index: File,
-    /// The log once more, for what the kernel moves by itself: it does not where every write goes to the end.
-    moved: Option<File>,
+    /// For what the kernel moves by itself.
+    moved: Option<Moved>,
+}
+
+struct Moved {
+    /// The log once more: the kernel moves nothing to where every write goes to the end.
+    log: File,
+    sluice: Sluice,
 }
 
 /// How much of a pipe was read.
@@ -81,7 +92,7 @@ impl Logs {
 
     /// Reads once from a pipe, into the batch; if there is very much, past it into the log.
     pub fn read(&mut self, pipe: BorrowedFd<'_>, stream: Stream) -> io::Result<Read> {
-        if waiting_bytes(pipe) >= BATCH_BYTES_MAX && self.move_on(pipe, stream) {
+        if waiting_bytes(pipe) >= MOVED_BYTES_MIN && self.move_on(pipe, stream) {
             return Ok(Read::Some);
         }
         if self.batch.filled == BATCH_BYTES_MAX {
@@ -100,21 +111,36 @@ impl Logs {
         }
     }
 
-    /// Has the kernel move a batch from a pipe to the log, which saves copying it twice. Answers whether anything was moved: where
-    /// the disk is full or the kernel cannot, it is read like everything else.
+    /// Has the kernel move much at once from a pipe to the log, which saves copying it twice. Answers whether anything was taken from
+    /// the pipe: what the disk does not take of it is in the batch.
     fn move_on(&mut self, pipe: BorrowedFd<'_>, stream: Stream) -> bool {
         self.flush();
-        if self.dropped_bytes > 0 {
+        let (path, end) = (self.dir.log(), self.log_bytes);
+        if self.dropped_bytes > 0 || self.files().and_then(|files| files.get_ready_to_move(&path)).is_err() {
             return false;
         }
-        let piece = Piece { offset: 0, at_us: now_us(), length: BATCH_BYTES_MAX as u32, stream };
-        let (path, end) = (self.dir.log(), self.log_bytes);
-        let moved = self.append_by(&[piece], BATCH_BYTES_MAX, |files| match files.by_place(&path) {
-            Ok(log) => move_as_much_as_fits(pipe, log, end),
-            Err(_) => 0,
-        });
+        let at_us = now_us();
+        let Some(length) = self.moved().map(|moved| moved.sluice.fill(pipe)).filter(|length| *length > 0) else { return false };
+        let piece = Piece { offset: 0, at_us, length: length as u32, stream };
+        let written = self.append_by(&[piece], length, |files| files.moved.as_ref().map_or(0, |it| it.sluice.empty(&it.log, end)));
+        if written < length {
+            let rest = self.take_the_rest(stream);
+            self.dropped_bytes += (length - written - rest) as u64;
+        }
         self.keep_within_bounds();
-        moved > 0
+        true
+    }
+
+    fn take_the_rest(&mut self, stream: Stream) -> usize {
+        let Self { files, batch, .. } = self;
+        let moved = files.as_ref().and_then(|files| files.moved.as_ref());
+        let length = moved.map_or(0, |moved| moved.sluice.rest(&mut batch.buffer[batch.filled..]));
+        batch.note(stream, length);
+        length
+    }
+
+    fn moved(&self) -> Option<&Moved> {
+        self.files.as_ref()?.moved.as_ref()
     }
 
     /// Takes everything that is in a pipe now.
@@ -246,11 +272,12 @@ impl Logs {
 }
 
 impl Files {
-    fn by_place(&mut self, path: &Path) -> io::Result<&File> {
-        match &mut self.moved {
-            Some(file) => Ok(file),
-            none => Ok(none.insert(OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(path)?)),
+    fn get_ready_to_move(&mut self, path: &Path) -> io::Result<()> {
+        if self.moved.is_none() {
+            let log = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(path)?;
+            self.moved = Some(Moved { log, sluice: Sluice::build()? });
         }
+        Ok(())
     }
 }
 
@@ -303,24 +330,6 @@ fn waiting_bytes(pipe: BorrowedFd<'_>) -> usize {
     usize::try_from(waiting).unwrap_or(0)
 }
 
-/// Moves a batch from a pipe, in which there is one, to that place in a file.
-fn move_as_much_as_fits(pipe: BorrowedFd<'_>, file: &File, at: u64) -> usize {
-    let Ok(mut at) = libc::loff_t::try_from(at) else { return 0 };
-    let mut moved = 0;
-    while moved < BATCH_BYTES_MAX {
-        // SAFETY: a plain system call on two descriptors that are open; the place outlives it.
-        let more =
-            unsafe { libc::splice(pipe.as_raw_fd(), std::ptr::null_mut(), file.as_raw_fd(), &raw mut at, BATCH_BYTES_MAX - moved, 0) };
-        match usize::try_from(more) {
-            Ok(0) => break,
-            Ok(more) => moved += more,
-            Err(_) if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => break,
-        }
-    }
-    moved
-}
-
 #[cfg(test)]
 mod tests {
     use std::{io::Read as _, os::fd::AsFd};
@@ -331,30 +340,62 @@ mod tests {
         (0u64..).flat_map(u64::to_le_bytes).take(bytes).collect()
     }
 
+    struct Said {
+        home: tempfile::TempDir,
+        logs: Logs,
+        out: io::PipeWriter,
+        pipe: io::PipeReader,
+    }
+
+    impl Said {
+        fn new() -> Self {
+            let home = tempfile::tempdir().unwrap();
+            let logs = Logs::new(&RunDir::at(home.path()));
+            let (pipe, out) = io::pipe().unwrap();
+            super::super::watch::widen(pipe.as_fd());
+            Self { home, logs, out, pipe }
+        }
+
+        fn say(&mut self, bytes: &[u8]) {
+            self.out.write_all(bytes).unwrap();
+            while waiting_bytes(self.pipe.as_fd()) > 0 {
+                self.logs.read(self.pipe.as_fd(), Stream::Stdout).unwrap();
+            }
+            self.logs.flush();
+        }
+
+        fn ends_with(mut self, said: &[u8]) {
+            drop(self.out);
+            assert_eq!(self.logs.read(self.pipe.as_fd(), Stream::Stdout).unwrap(), Read::End);
+            self.logs.finish().unwrap();
+            let dir = RunDir::at(self.home.path());
+            assert!(std::fs::read(dir.log()).unwrap() == said, "the log is another");
+            assert_eq!(indexed(&dir), said.len() as u64);
+        }
+    }
+
     /// Little and very much in turns, so that some of it is read and some is moved.
     #[test]
     fn much_at_once_is_in_the_log_byte_for_byte_and_all_of_it_in_the_index() {
-        let home = tempfile::tempdir().unwrap();
-        let dir = RunDir::at(home.path());
-        let (mut out, pipe) = io::pipe().map(|(read, write)| (write, read)).unwrap();
-        super::super::watch::widen(pipe.as_fd());
-        let said = numbers(3 * BATCH_BYTES_MAX + 12_345);
-        let mut logs = Logs::new(&dir);
-        let mut moved = 0;
-        for piece in [&said[..7], &said[7..BATCH_BYTES_MAX + 9], &said[BATCH_BYTES_MAX + 9..]] {
-            out.write_all(piece).unwrap();
-            while waiting_bytes(pipe.as_fd()) > 0 {
-                moved += usize::from(waiting_bytes(pipe.as_fd()) >= BATCH_BYTES_MAX);
-                logs.read(pipe.as_fd(), Stream::Stdout).unwrap();
-            }
-            logs.flush();
-        }
-        drop(out);
-        assert_eq!(logs.read(pipe.as_fd(), Stream::Stdout).unwrap(), Read::End);
-        logs.finish().unwrap();
-        assert!(std::fs::read(dir.log()).unwrap() == said, "the log is another");
-        assert!(moved == 3 && logs.files.unwrap().moved.is_some(), "nothing was moved");
-        assert_eq!(indexed(&dir), said.len() as u64);
+        let (mut all, mut it) = (numbers(3 * BATCH_BYTES_MAX + 12_345), Said::new());
+        it.say(&all[..7]);
+        assert!(it.logs.moved().is_none(), "little is not moved");
+        it.say(&all[7..MOVED_BYTES_MIN + 9]);
+        assert!(it.logs.moved().is_some(), "much is moved");
+        it.say(&all[MOVED_BYTES_MIN + 9..]);
+        it.say(b"end");
+        all.extend_from_slice(b"end");
+        it.ends_with(&all);
+    }
+
+    #[test]
+    fn what_the_kernel_cannot_move_is_read() {
+        let (all, mut it) = (numbers(2 * BATCH_BYTES_MAX), Said::new());
+        it.say(&all[..7]);
+        let log = File::open(RunDir::at(it.home.path()).log()).unwrap();
+        it.logs.files().unwrap().moved = Some(Moved { log, sluice: Sluice::build().unwrap() });
+        it.say(&all[7..]);
+        it.ends_with(&all);
     }
 
     /// How far the index goes without a gap.

@@ -51,7 +51,11 @@ pub fn fetch(errand: &Errand, stop: &OwnedFd, tell: &dyn Fn(&str)) -> Result<Fet
         }
         match sent.hear().map_err(trouble)? {
             Some(Word::Doing(what)) => tell(&what),
-            Some(Word::Staged(staged)) => return hold(staged).map_err(trouble),
+            Some(Word::Staged(staged)) => {
+                let fetched = hold(staged).map_err(trouble);
+                sent.leave();
+                return fetched;
+            }
             Some(Word::Failed { why, whose }) => return Err(Cause::CannotStart { why, whose }),
             Some(Word::Synced(_) | Word::Stuck { .. } | Word::Replaced) => {
                 return Err(platform("the porter spoke of something else".into()));
@@ -79,6 +83,7 @@ fn hold(staged: Staged) -> io::Result<Fetched> {
 pub struct Sent {
     child: Child,
     output: BufReader<std::process::ChildStdout>,
+    is_left: bool,
 }
 
 impl Sent {
@@ -94,7 +99,7 @@ impl Sent {
         };
         let mut child = command.spawn()?;
         let output = BufReader::new(child.stdout.take().expect("its output is a pipe"));
-        let mut sent = Self { child, output };
+        let mut sent = Self { child, output, is_left: false };
         let line = serde_json::to_string(errand)? + "\n";
         sent.child.stdin.as_mut().expect("its input is a pipe").write_all(line.as_bytes())?;
         Ok(sent)
@@ -105,6 +110,12 @@ impl Sent {
         let output = self.output.get_ref().as_fd().try_clone_to_owned()?;
         let words = tokio::io::BufReader::new(tokio::net::unix::pipe::Receiver::from_owned_fd(output)?);
         Ok((words.lines(), self.child.stdin.take().expect("its input is a pipe")))
+    }
+
+    /// Lets it do by itself what nobody waits for. It ends when that is done, or with us.
+    fn leave(mut self) {
+        drop(self.child.stdin.take());
+        self.is_left = true;
     }
 
     /// Without reaping it, so that its group is still its own.
@@ -125,6 +136,9 @@ impl Sent {
 impl Drop for Sent {
     /// It and everyone it has started. It is asked first, so that it can end those who are not of its group.
     fn drop(&mut self) {
+        if self.is_left {
+            return;
+        }
         drop(self.child.stdin.take());
         let asked = Instant::now();
         while asked.elapsed() < FAREWELL_MAX && self.lives() {

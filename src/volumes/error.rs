@@ -1,6 +1,8 @@
 //! What can go wrong with bytes elsewhere, sorted by what helps: wait, change the keys, change the request.
 
-use std::{fmt, io, time::Duration};
+use std::{io, time::Duration};
+
+use model::{said, speaks, words::Words};
 
 /// Something that went wrong at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,24 +86,27 @@ impl VolumeError {
     }
 }
 
-impl fmt::Display for VolumeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl VolumeError {
+    /// What the store itself said is quoted as it is.
+    pub fn words(&self) -> Words {
         let at = &self.at;
         match &self.trouble {
-            Trouble::Away { why, retry_after: None } => write!(f, "{at} cannot be reached now: {why}"),
-            Trouble::Away { why, retry_after: Some(wait) } => {
-                write!(f, "{at} cannot be reached now: {why}; it asks to wait {} s", wait.as_secs())
-            }
-            Trouble::Denied { said } => write!(f, "{at} does not let us in: {said}"),
-            Trouble::Missing { what } => write!(f, "{at} is not there: no such {what}"),
-            Trouble::Full { said } => write!(f, "{at} is full: {said}"),
-            Trouble::Changed { how } => write!(f, "{at} changed meanwhile: {how}"),
-            Trouble::Never { why } => write!(f, "{at}: {why}"),
+            Trouble::Away { why, retry_after: None } => said!("{at} cannot be reached now: {why}", "{at} 现在连不上（`{why}`）"),
+            Trouble::Away { why, retry_after: Some(wait) } => said!(
+                "{at} cannot be reached now: {why}; it asks to wait {} s",
+                "{at} 现在连不上（`{why}`），对方要求等 {} 秒",
+                wait.as_secs()
+            ),
+            Trouble::Denied { said } => said!("{at} does not let us in: {said}", "{at} 拒绝访问（`{said}`）"),
+            Trouble::Missing { what } => said!("{at} is not there: no such {what}", "{at} 不存在"),
+            Trouble::Full { said } => said!("{at} is full: {said}", "{at} 已满（`{said}`）"),
+            Trouble::Changed { how } => said!("{at} changed meanwhile: {how}", "{at} 期间被改动（`{how}`）"),
+            Trouble::Never { why } => said!("{at}: {why}", "{at} 不能这样用（`{why}`）"),
         }
     }
 }
 
-impl std::error::Error for VolumeError {}
+speaks!(VolumeError);
 
 /// What the machine says of its own files.
 impl From<io::Error> for Trouble {

@@ -18,10 +18,14 @@ use super::{
 };
 
 mod answers;
+mod buffers;
+mod checksum;
 mod doubt;
 mod listing;
 mod sign;
 mod upload;
+
+use checksum::Checksum;
 
 #[derive(Clone)]
 pub struct S3(Arc<Inner>);
@@ -39,6 +43,8 @@ struct Inner {
     region: String,
     credentials: Option<Credentials>,
     doubts: doubt::Doubts,
+    /// Whether nobody on the way can alter what is sent: it is encrypted, or does not leave this machine.
+    is_sealed: bool,
 }
 
 /// A request before it is signed.
@@ -50,6 +56,8 @@ struct Ask<'a> {
     query: Vec<(&'static str, String)>,
     headers: Vec<(header::HeaderName, String)>,
     body: Bytes,
+    /// What the store compares the body with, in place of a hash in the signature.
+    checksum: Option<Checksum>,
 }
 
 const ANSWER_BYTES_MAX: usize = 16 << 20;
@@ -77,7 +85,8 @@ impl S3 {
         let origin = format!("{}://{host}", url.scheme());
         let client = web::client(&url, Client::builder().redirect(redirect::Policy::none()).http1_only())?;
         let (credentials, doubts) = (credentials.cloned(), doubt::Doubts::default());
-        Ok(Self(Arc::new(Inner { client, origin, host, root, prefix: prefix.clone(), region, credentials, doubts })))
+        let is_sealed = url.scheme() == "https" || web::is_loopback(url.host_str().unwrap_or_default());
+        Ok(Self(Arc::new(Inner { client, origin, host, root, prefix: prefix.clone(), region, credentials, doubts, is_sealed })))
     }
 
     fn key(&self, path: &str) -> String {
@@ -110,7 +119,7 @@ impl S3 {
             return Err(Trouble::never(format!("the key `{}` cannot stand in a URL", ask.key)));
         }
         let mut request = inner.client.request(ask.method.clone(), target).body(ask.body.clone());
-        for (name, value) in &ask.headers {
+        for (name, value) in ask.headers.iter().chain(ask.checksum.as_ref().map(Checksum::header).as_ref()) {
             request = request.header(name, value);
         }
         for (name, value) in self.signature(ask, &path, &query) {
@@ -122,9 +131,10 @@ impl S3 {
 
     fn signature(&self, ask: &Ask<'_>, path: &str, query: &str) -> Vec<(&'static str, String)> {
         let Some(credentials) = &self.0.credentials else { return Vec::new() };
-        let payload = sign::sha256_hex(&ask.body);
-        let signable =
-            sign::Signable { method: ask.method.as_str(), host: &self.0.host, path, query, payload: &payload, at: Timestamp::now() };
+        let payload = if ask.checksum.is_some() { sign::UNSIGNED.to_owned() } else { sign::sha256_hex(&ask.body) };
+        let headers: Vec<_> = ask.headers.iter().cloned().chain(ask.checksum.as_ref().map(Checksum::header)).collect();
+        let (method, host, at) = (ask.method.as_str(), self.0.host.as_str(), Timestamp::now());
+        let signable = sign::Signable { method, host, path, query, headers: &headers, payload: &payload, at };
         sign::headers(&signable, credentials, &self.0.region)
     }
 
@@ -154,7 +164,11 @@ impl S3 {
     }
 
     async fn text_once(&self, ask: &Ask<'_>) -> Result<String, Trouble> {
-        let bytes = web::small_body(self.once(ask).await?, ANSWER_BYTES_MAX).await?;
+        self.text_of(self.once(ask).await?).await
+    }
+
+    async fn text_of(&self, response: Response) -> Result<String, Trouble> {
+        let bytes = web::small_body(response, ANSWER_BYTES_MAX).await?;
         String::from_utf8(bytes).map_err(|_| Trouble::never("the answer is not UTF-8"))
     }
 

@@ -53,7 +53,7 @@ pub fn client(url: &Url, builder: ClientBuilder) -> Result<Client, Trouble> {
     builder.build().map_err(|error| Trouble::never(format!("no client can be made: {}", root_cause(&error))))
 }
 
-fn is_loopback(host: &str) -> bool {
+pub fn is_loopback(host: &str) -> bool {
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
 }

@@ -20,6 +20,8 @@ use super::{
     web_files::WebFiles,
 };
 
+mod lent;
+
 /// Here a porter dies in the middle of a file.
 const A_PIECE: &str = "input.piece-written";
 const MIB: usize = 1 << 20;
@@ -125,7 +127,7 @@ fn two_jobs_at_once_download_once() {
 #[test]
 fn a_killed_porter_s_work_is_taken_up() {
     let twentieth_piece = format!("{A_PIECE}#20");
-    for point in [twentieth_piece.as_str(), "input.synced-before-kept", "input.made-before-marked"] {
+    for point in [twentieth_piece.as_str(), "input.made-before-marked"] {
         let server = S3Server::start(Origin::Minio);
         let files: BTreeMap<String, Vec<u8>> = (0..4).map(|number| (format!("d/{number}"), content(number, 2 * MIB))).collect();
         put(&server, &files);
@@ -142,6 +144,28 @@ fn a_killed_porter_s_work_is_taken_up() {
         assert!(taken(&seen).len() <= most, "{point}: what was whole is not fetched again");
         assert!(errands.cached("parts").is_empty());
     }
+}
+
+#[test]
+fn what_was_whole_when_another_file_was_refused_is_kept_even_by_whoever_dies_of_it() {
+    let server = S3Server::start(Origin::Minio);
+    let files = four_files(&server);
+    let line = Faulty::before(&server.endpoint);
+    line.plan(|first, _| if first.contains("/d/3") { Fault::Status(403) } else { Fault::None });
+    let mut errands = Errands::new(&[("data", volume_at(&line.endpoint))]);
+    errands.crash_at(Some("input.synced-before-kept"));
+    assert!(errands.send("data:d").back().is_err(), "it dies");
+    errands.crash_at(None);
+    assert_eq!(errands.send("data:d").refusal().whose, Whose::User);
+    let seen = fetched(&line);
+    assert!(tree(&errands.send("data:d").input()) == below(&files, "d/"));
+    assert!(taken(&seen).contains(&"/bucket/d/3".to_owned()));
+}
+
+fn four_files(server: &S3Server) -> BTreeMap<String, Vec<u8>> {
+    let files: BTreeMap<String, Vec<u8>> = (0..4).map(|number| (format!("d/{number}"), content(number, MIB))).collect();
+    put(server, &files);
+    files
 }
 
 #[test]

@@ -22,14 +22,18 @@ fn printed(house: &House, args: &[&str]) -> String {
     text(&out.stdout)
 }
 
-/// Two tasks that speak in turn, each after the other has.
+/// Two tasks that speak in turn, each when the other's line is in the log: a line has the time at which it was read, and two
+/// supervisors on a busy machine may read later than the other task speaks.
 fn in_turn(house: &House) -> String {
-    let say = "i=$TRAINMASTER_TASK_INDEX; n=0; while [ $n -lt 4 ]; do \
-               until [ -e /cache/turn-$((2*n+i)) ]; do sleep 0.01; done; echo task $i says $n; n=$((n+1)); touch /cache/turn-$((2*n-1+i)); done";
-    std::fs::create_dir_all(house.data().join("cache")).unwrap();
-    std::fs::write(house.data().join("cache/turn-0"), "").unwrap();
+    let say = "i=$TRAINMASTER_TASK_INDEX; for n in 0 1 2 3; do \
+               until [ -e /cache/turn-$((2*n+i)) ]; do sleep 0.01; done; echo task $i says $n; done";
     let roles = json!({ "worker": { "tasks": 2, "cpus": 0.5, "command": say } });
     let job = house.submit(&json!({ "name": "turns", "roles": roles }).to_string());
+    house.wait_for(&job, "running");
+    for turn in 0..8 {
+        std::fs::write(house.data().join(format!("cache/turn-{turn}")), "").unwrap();
+        until("the line is in the log", || texts(&lines(house, &job, "from=start")).len() == turn + 1);
+    }
     house.wait_for(&job, "succeeded");
     job
 }

@@ -104,7 +104,7 @@ fn every_file_is_part_of_the_program() {
 #[test]
 fn every_error_code_has_its_paragraph() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let source = fs::read_to_string(root.join("src/error.rs")).unwrap();
+    let source = fs::read_to_string(root.join("src/error/face.rs")).unwrap();
     let documented = fs::read_to_string(root.join("docs/errors.md")).unwrap();
     let codes: Vec<&str> = source.split("(S::").skip(1).filter_map(|rest| rest.split('"').nth(1)).collect();
     assert!(codes.len() > 15, "only {} codes were found", codes.len());

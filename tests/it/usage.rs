@@ -72,11 +72,11 @@ fn most_cores(cpus: f64, seconds: f64) -> f64 {
 }
 
 /// A machine that others use may give a task less than a core for a while, but never more; so only the most is held against
-/// a bound, and the curve against the CPU time.
+/// a bound, and the curve against the CPU time. Both end in the middle between two looks: within a tenth of a second a limit says nothing.
 #[test]
 fn cpu_time_is_what_was_burnt_and_the_curve_has_all_of_it() {
     assert!(most_cores(1.0, 2.5) < 1.25);
-    assert!(most_cores(0.5, 1.5) < 0.85);
+    assert!(most_cores(0.5, 1.25) < 0.85);
 }
 
 #[test]

@@ -58,3 +58,39 @@ test('外来作业文件每个字段的去向用中文说明', async () => {
   await page.getByText('不能运行镜像的集群会使用机器自带的程序').first().waitFor()
   assert.deepEqual(await english(id), [])
 })
+
+/** What the create page says is wrong with the draft, in the panel beside it. */
+const problems = () => page.locator('.check-panel .problems')
+
+async function draft(door, text) {
+  await page.goto(`${house.url}/jobs`)
+  await page.evaluate(it => sessionStorage.setItem('trainmaster.draft', it), text)
+  await page.goto(`${house.url}/create?door=${door}`)
+}
+
+test('作业文件里的错误用中文说明，并告诉人怎么改', async () => {
+  await draft('file', 'name: my job\nroles:\n  worker:\n    comand: python3 train.py\n    cpus: -1\n')
+  await problems().getByText('不认识的键').waitFor()
+  await problems().getByText('是不是想写').waitFor()
+  await problems().getByText('含有空格').waitFor()
+  assert.deepEqual(await sentences(), [])
+})
+
+test('表单里的错误用中文说明', async () => {
+  await draft('pro', 'name: digits\nroles:\n  worker:\n    tasks: 100000\n    command: python3 train.py\n')
+  await problems().getByText('一个角色可以有 1 到').waitFor()
+  assert.deepEqual(await sentences(), [])
+})
+
+test('服务器拒绝的操作用中文说明', async () => {
+  const headers = { authorization: `Bearer ${house.token}` }
+  const refused = await fetch(`${house.url}/api/v1/jobs/${jobs.failed}/stop`, { method: 'POST', headers })
+  assert.equal(refused.status, 409)
+  const body = await refused.json()
+  assert.equal(body.code, 'already_over')
+  assert.match(body.message_zh, /已经结束/)
+  assert.match(body.hint_zh, /重新提交/)
+  await page.goto(`${house.url}/jobs/no-such-job`)
+  await page.getByText('没有作业').waitFor()
+  assert.deepEqual(await sentences(), [])
+})

@@ -1,11 +1,13 @@
 //! How much code may be.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::{Blob, Bundle, Entry, shown};
-use crate::resources::Bytes;
+use crate::{
+    resources::Bytes,
+    said, speaks,
+    words::{Said, Words},
+};
 
 /// What the server's owner lets a folder of code have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -32,7 +34,10 @@ pub struct TooMuch {
 const LARGEST_TOLD: usize = 3;
 
 impl TooMuch {
-    pub const HINT: &str = "list what is not code in .gitignore or .trainmasterignore, and put data in a volume";
+    pub const HINT: Said = (
+        "list what is not code in .gitignore or .trainmasterignore, and put data in a volume",
+        "不是代码的东西请写进 .gitignore 或 .trainmasterignore，数据请放进数据卷",
+    );
 
     /// None if the files are not too much.
     pub fn of<'a>(files: impl Iterator<Item = (&'a [u8], u64)>, limits: CodeLimits) -> Option<Self> {
@@ -57,17 +62,28 @@ impl Bundle {
     }
 }
 
-impl fmt::Display for TooMuch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl TooMuch {
+    /// What is too much, and what most of it is.
+    pub fn words(&self) -> Words {
         let CodeLimits { bytes_max, files_max } = self.limits;
-        write!(f, "the folder has {} in {} files; the most is ", Bytes(self.bytes), thousands(self.files))?;
+        let (bytes, files, most) = (Bytes(self.bytes), thousands(self.files), Bytes(bytes_max));
         if self.bytes <= bytes_max {
-            return write!(f, "{} files", thousands(files_max));
+            let most = thousands(files_max);
+            return said!(
+                "the folder has {bytes} in {files} files; the most is {most} files",
+                "目录里有 {files} 个文件，共 {bytes}；最多 {most} 个文件"
+            );
         }
         let largest: Vec<String> = self.largest.iter().map(|(path, size)| format!("{path} ({})", Bytes(*size))).collect();
-        write!(f, "{}; the largest are {}", Bytes(bytes_max), largest.join(", "))
+        let (largest, largest_zh) = (largest.join(", "), largest.join("、"));
+        said!(
+            "the folder has {bytes} in {files} files; the most is {most}; the largest are {largest}",
+            "目录里有 {files} 个文件，共 {bytes}；最多 {most}；最大的是 {largest_zh}"
+        )
     }
 }
+
+speaks!(TooMuch);
 
 fn thousands(number: u64) -> String {
     let digits = number.to_string();

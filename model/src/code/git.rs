@@ -1,49 +1,92 @@
 //! Which addresses, refs and directories are given to `git`. A program that takes options, helpers and
 //! local paths where it takes addresses is only ever given what can be nothing else.
 
-use crate::spec::harmless;
+use crate::{
+    said, speaks,
+    spec::harmless,
+    words::{Said, Words},
+};
 
 pub const URL_BYTES_MAX: usize = 2048;
 pub const REF_BYTES_MAX: usize = 512;
 const SHORT_COMMIT_MIN: usize = 7;
 
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadGit {
-    #[error("is empty")]
     Empty,
-    #[error("has {length} bytes; the most is {most}")]
     TooLong { length: usize, most: usize },
-    #[error("begins with `-`, which git would take for an option")]
     Option,
-    #[error("has the character `{}`, which {}", harmless(&.character.to_string()), .why)]
-    Character { character: char, why: &'static str },
-    #[error(
-        "is an SSH address; SSH is not supported: give the https address, and `user` and `password` or a token for a private repository"
-    )]
+    Character { character: char, why: Said },
     Ssh,
-    #[error("has the scheme `{}`; git is fetched by http and https alone: give the https address", harmless(.0))]
     Scheme(String),
-    #[error("names the helper `{}::`, which git would run as a program: give the https address", harmless(.0))]
     Helper(String),
-    #[error("is no address: write it whole, such as https://example.org/team/project.git; for a folder of your own write `code: .`")]
     NoAddress,
-    #[error("names no host: write it such as https://example.org/team/project.git")]
     NoHost,
-    #[error("has the host `{}`, which is none", harmless(.0))]
     Host(String),
-    #[error("has the port `{}`, which is none", harmless(.0))]
     Port(String),
-    #[error("names a host but no repository: write it such as https://example.org/team/project.git")]
     NoRepository,
-    #[error("has a user or password in it, which everyone would see: put them under `user` and `password`, with the password as a secret")]
     Credentials,
-    #[error("has the part `{}`, which leads elsewhere", harmless(.0))]
     Part(String),
-    #[error("{0}: see `git help check-ref-format`")]
-    RefForm(&'static str),
-    #[error("is a path from the root; a directory inside the repository is meant, such as `train`")]
+    RefForm(Said),
     Absolute,
 }
+
+impl BadGit {
+    /// What is said of the text.
+    pub fn words(&self) -> Words {
+        match self {
+            BadGit::Empty => said!("is empty", "是空的"),
+            BadGit::TooLong { length, most } => said!("has {length} bytes; the most is {most}", "有 {length} 字节，最多 {most} 字节"),
+            BadGit::Option => said!("begins with `-`, which git would take for an option", "以 `-` 开头，git 会把它当成选项"),
+            BadGit::Character { character, why: (en, zh) } => {
+                let character = harmless(&character.to_string());
+                Words::new(format!("has the character `{character}`, which {en}"), format!("含有字符 `{character}`，{zh}"))
+            }
+            BadGit::Ssh => said!(
+                "is an SSH address; SSH is not supported: give the https address, and `user` and `password` or a token for a private repository",
+                "是 SSH 地址，而这里不支持 SSH：请写 https 地址；私有仓库请另写 `user` 和 `password` 或令牌"
+            ),
+            BadGit::Scheme(scheme) => said!(
+                "has the scheme `{}`; git is fetched by http and https alone: give the https address",
+                "的协议是 `{}`；git 只能通过 http 和 https 获取：请写 https 地址",
+                harmless(scheme)
+            ),
+            BadGit::Helper(helper) => said!(
+                "names the helper `{}::`, which git would run as a program: give the https address",
+                "里有 `{}::`，git 会把它当作程序运行：请写 https 地址",
+                harmless(helper)
+            ),
+            BadGit::NoAddress => said!(
+                "is no address: write it whole, such as https://example.org/team/project.git; for a folder of your own write `code: .`",
+                "不是地址：请写完整，如 https://example.org/team/project.git；要用自己的目录请写 `code: .`"
+            ),
+            BadGit::NoHost => said!(
+                "names no host: write it such as https://example.org/team/project.git",
+                "里没有主机名：请写成 https://example.org/team/project.git 这样"
+            ),
+            BadGit::Host(host) => said!("has the host `{}`, which is none", "里的 `{}` 不是主机名", harmless(host)),
+            BadGit::Port(port) => said!("has the port `{}`, which is none", "里的 `{}` 不是端口", harmless(port)),
+            BadGit::NoRepository => said!(
+                "names a host but no repository: write it such as https://example.org/team/project.git",
+                "只有主机名，没有仓库：请写成 https://example.org/team/project.git 这样"
+            ),
+            BadGit::Credentials => said!(
+                "has a user or password in it, which everyone would see: put them under `user` and `password`, with the password as a secret",
+                "里带有用户名或密码，所有人都会看到：请分别写在 `user` 和 `password`，密码要用密钥"
+            ),
+            BadGit::Part(part) => said!("has the part `{}`, which leads elsewhere", "里有 `{}`，会跳到别处", harmless(part)),
+            BadGit::RefForm((en, zh)) => {
+                Words::new(format!("{en}: see `git help check-ref-format`"), format!("{zh}：见 `git help check-ref-format`"))
+            }
+            BadGit::Absolute => said!(
+                "is a path from the root; a directory inside the repository is meant, such as `train`",
+                "是从根目录写起的路径；这里要写仓库里的目录，如 `train`"
+            ),
+        }
+    }
+}
+
+speaks!(BadGit);
 
 /// Of `http` or `https`, with a host and a path, without credentials, and without anything that git, a
 /// shell or another reader of addresses could see otherwise.
@@ -65,15 +108,20 @@ pub fn origin(url: &str) -> &str {
 pub fn check_ref(text: &str) -> Result<(), BadGit> {
     bounded(text, REF_BYTES_MAX)?;
     if let Some(character) = text.chars().find(|it| ":\\^~*?[".contains(*it)) {
-        return Err(BadGit::Character { character, why: "no branch, tag or commit has" });
+        return Err(BadGit::Character {
+            character, why: ("no branch, tag or commit has", "分支、标签和提交的名字里都不能有它")
+        });
     }
     let wrong_part = |part: &str| part.is_empty() || part.starts_with('.') || part.ends_with(".lock");
     let rules = [
-        (text == "@", "is `@` alone"),
-        (text.contains(".."), "has two dots in a row"),
-        (text.contains("@{"), "has `@{`"),
-        (text.ends_with('.'), "ends with a dot"),
-        (text.split('/').any(wrong_part), "has a part that is empty, begins with a dot or ends with `.lock`"),
+        (text == "@", ("is `@` alone", "只有一个 `@`")),
+        (text.contains(".."), ("has two dots in a row", "有两个连着的点")),
+        (text.contains("@{"), ("has `@{`", "含有 `@{`")),
+        (text.ends_with('.'), ("ends with a dot", "以点结尾")),
+        (
+            text.split('/').any(wrong_part),
+            ("has a part that is empty, begins with a dot or ends with `.lock`", "有一段是空的、以点开头或以 `.lock` 结尾"),
+        ),
     ];
     rules.into_iter().find(|(is_broken, _)| *is_broken).map_or(Ok(()), |(_, rule)| Err(BadGit::RefForm(rule)))
 }
@@ -120,7 +168,7 @@ fn bounded(text: &str, most: usize) -> Result<(), BadGit> {
             || matches!(it, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
     };
     if let Some(character) = text.chars().find(hidden) {
-        return Err(BadGit::Character { character, why: "cannot be seen" });
+        return Err(BadGit::Character { character, why: ("cannot be seen", "它是看不见的") });
     }
     if text.starts_with('-') { Err(BadGit::Option) } else { Ok(()) }
 }
@@ -178,9 +226,20 @@ fn check_path(path: &str) -> Result<(), BadGit> {
     }
     let wrong = |it: &char| !it.is_ascii_alphanumeric() && !"-._~!$&'()*+,;=:@/%".contains(*it);
     match path.chars().find(wrong) {
-        Some('#') => return Err(BadGit::Character { character: '#', why: "begins a branch, tag or commit: give that as `ref`" }),
+        Some('#') => {
+            return Err(BadGit::Character {
+                character: '#',
+                why: ("begins a branch, tag or commit: give that as `ref`", "它后面是分支、标签或提交：请写在 `ref`"),
+            });
+        }
         Some(character) => {
-            return Err(BadGit::Character { character, why: "is not part of an address: write it as `%` and two digits, if it is meant" });
+            return Err(BadGit::Character {
+                character,
+                why: (
+                    "is not part of an address: write it as `%` and two digits, if it is meant",
+                    "地址里不能有它：确实需要时请写成 `%` 加两位数字",
+                ),
+            });
         }
         None => {}
     }
@@ -203,7 +262,10 @@ fn unescaped(part: &str) -> Result<String, BadGit> {
         match code {
             Some(byte) if byte >= b' ' && byte != 0x7f => text.push(char::from(byte)),
             Some(_) | None => {
-                return Err(BadGit::Character { character: '%', why: "must have two digits behind it that mean a character" });
+                return Err(BadGit::Character {
+                    character: '%',
+                    why: ("must have two digits behind it that mean a character", "后面必须有表示字符的两位数字"),
+                });
             }
         }
         text.push_str(&piece[2..]);

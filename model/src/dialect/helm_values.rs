@@ -10,7 +10,7 @@ use crate::{
         Accelerators, Command, Completion, Convention, JobSpec, Param, Ports, Problem, RoleSpec, Size, Threshold, ThresholdWord, in_order,
         join, nearest, shown,
     },
-    words::Words,
+    words::{Bilingual, Words, wrong_shape},
 };
 
 mod even;
@@ -44,8 +44,11 @@ fn read(source: &Source<'_>) -> Result<(JobSpec, Notes), Vec<Problem>> {
     match given {
         Some(name) => reader.spec.name = name.clone(),
         None => {
-            let hint = "give one beside the file: `--name mnist`, or `?name=mnist` to the API";
-            reader.problems.push(Problem::new("name", "a values file does not name its job").hint(hint));
+            let hint = (
+                "give one beside the file: `--name mnist`, or `?name=mnist` to the API",
+                "请在文件之外给出名字：命令行用 `--name mnist`，API 用 `?name=mnist`",
+            );
+            reader.problems.push(Problem::new("name", ("a values file does not name its job", "values 文件里没有作业名")).hint(hint));
         }
     }
     reader.spec.conventions = Some(vec![Convention::ClusterConfig, Convention::TfConfig]);
@@ -103,12 +106,16 @@ impl Reader {
     /// The keys of a section; one without anything under it has none.
     fn fields<'a>(&mut self, section: &Field<'a>) -> Vec<Field<'a>> {
         if !matches!(section.node.value, Value::Map(_) | Value::Refused) && !is_null(section.node) {
-            self.problem(section, "must be a map", "write its values under it, each on a line of its own");
+            self.problem(
+                section,
+                ("must be a map", "这里要写键值对"),
+                ("write its values under it, each on a line of its own", "请把各个值写在它下面，每个一行"),
+            );
         }
         entries(section.node).iter().map(|entry| Field::of(&section.path, entry)).collect()
     }
 
-    fn problem(&mut self, field: &Field<'_>, message: impl Into<String>, hint: &str) {
+    fn problem(&mut self, field: &Field<'_>, message: impl Bilingual, hint: impl Bilingual) {
         self.problems.push(Problem::new(&field.path, message).at(field.node.place).hint(hint));
     }
 
@@ -219,7 +226,7 @@ impl Reader {
     fn hyperparam(&mut self, field: &Field<'_>) -> Option<Param> {
         let known = HYPERPARAMS.iter().find(|(key, ..)| *key == field.key).map(|(_, _, default)| default);
         let Some(scalar) = scalar(field.node) else {
-            self.problem(field, "must be one value", "write a number such as 20");
+            self.problem(field, ("must be one value", "这里只能写一个值"), ("write a number such as 20", "请写一个数，如 20"));
             return None;
         };
         let value = if scalar.plain || known.is_some() { Param::typed(&scalar.text) } else { Param::Text(scalar.text.clone()) };
@@ -229,8 +236,12 @@ impl Reader {
             (Some(_), Param::Truth(_) | Param::Whole(_) | Param::Number(_) | Param::Text(_)) => false,
         };
         if !fits {
-            let wanted = if matches!(known, Some(Param::Whole(_))) { "a whole number" } else { "a number" };
-            self.problem(field, format!("must be {wanted}, not {}", shown(&scalar.text)), "write a number such as 20");
+            let wanted = if matches!(known, Some(Param::Whole(_))) { ("a whole number", "整数") } else { ("a number", "数字") };
+            self.problem(
+                field,
+                wrong_shape(&wanted.words(), &Words::from(shown(&scalar.text))),
+                ("write a number such as 20", "请写一个数，如 20"),
+            );
         }
         fits.then_some(value)
     }
@@ -248,7 +259,7 @@ impl Reader {
                 );
                 self.notes.changed(&field.path, field.place, (en, zh));
             }
-            None => self.problem(field, "must be a path", "write a directory such as /data"),
+            None => self.problem(field, ("must be a path", "这里要写路径"), ("write a directory such as /data", "请写目录，如 /data")),
         }
     }
 
@@ -259,7 +270,7 @@ impl Reader {
                 "pvc" => {
                     for claim in self.fields(&field) {
                         let en = "no volume is claimed here; the job's files lie on the node's own disk";
-                        self.notes.ignored(&claim.path, claim.place, (en, "这里不申请存储卷；作业的文件放在节点自己的磁盘上"));
+                        self.notes.ignored(&claim.path, claim.place, (en, "这里不申请数据卷；作业的文件放在节点自己的磁盘上"));
                     }
                 }
                 _ => self.unknown(&field, &["mountPath", "pvc"]),
@@ -271,7 +282,11 @@ impl Reader {
         let number = scalar(field.node).and_then(|scalar| scalar.text.parse::<u32>().ok());
         match number {
             Some(_) => self.notes.kept(&field.path, field.place, becomes),
-            None => self.problem(field, "must be a whole number, 0 or more", "write a number such as 2"),
+            None => self.problem(
+                field,
+                ("must be a whole number, 0 or more", "这里要写不小于 0 的整数"),
+                ("write a number such as 2", "请写一个数，如 2"),
+            ),
         }
         number
     }
@@ -287,7 +302,11 @@ impl Reader {
         };
         match &image {
             Some(_) => self.notes.kept(&field.path, field.place, becomes),
-            None => self.problem(field, "must be the name of an image", "write a text such as example/mnist:cpu"),
+            None => self.problem(
+                field,
+                ("must be the name of an image", "这里要写镜像名"),
+                ("write a text such as example/mnist:cpu", "请写文本，如 example/mnist:cpu"),
+            ),
         }
         image
     }
@@ -305,7 +324,11 @@ impl Reader {
                 let zh = format!("任务可能在同一台机器上，所以改用一个空闲端口，标签为 `grpc`，不用 {port}");
                 self.notes.changed(&field.path, field.place, with_words(becomes, (en, zh)));
             }
-            None => self.problem(field, "must be a port from 1 to 65535", "write a number such as 8000"),
+            None => self.problem(
+                field,
+                ("must be a port from 1 to 65535", "这里要写 1 到 65535 之间的端口"),
+                ("write a number such as 8000", "请写一个数，如 8000"),
+            ),
         }
     }
 
@@ -320,7 +343,11 @@ impl Reader {
         };
         match &command {
             Some(_) => self.notes.kept(&field.path, field.place, becomes),
-            None => self.problem(field, "must be a line or a list of words", "write a line such as `python3 main.py`"),
+            None => self.problem(
+                field,
+                ("must be a line or a list of words", "这里要写一行命令，或由各个词组成的列表"),
+                ("write a line such as `python3 main.py`", "请写一行命令，如 `python3 main.py`"),
+            ),
         }
         command
     }

@@ -64,12 +64,17 @@ fn without_comments(text: &str) -> LooseJson<'_> {
 
 fn trouble(kind: &Kind, piece: &str) -> Option<Problem> {
     match kind {
-        Kind::Comment if piece.starts_with("/*") && !(piece.len() > 3 && piece.ends_with("*/")) => {
-            Some(Problem::new("", "a comment begins here and does not end").hint("write */ where it ends"))
-        }
+        Kind::Comment if piece.starts_with("/*") && !(piece.len() > 3 && piece.ends_with("*/")) => Some(
+            Problem::new("", ("a comment begins here and does not end", "这里开始的注释没有结束"))
+                .hint(("write */ where it ends", "请在注释结束处写 */")),
+        ),
         Kind::Quoted if piece.contains('\n') => {
-            let hint = "close the quotes on the same line, or write \\n where the line is to end";
-            Some(Problem::new("", "the line ends before the quotes that begin here are closed").hint(hint))
+            let hint =
+                ("close the quotes on the same line, or write \\n where the line is to end", "请在同一行内写上结束的引号；要换行请写 \\n");
+            Some(
+                Problem::new("", ("the line ends before the quotes that begin here are closed", "这里开始的引号到行尾还没有结束"))
+                    .hint(hint),
+            )
         }
         Kind::Comment | Kind::Quoted | Kind::Space | Kind::Other => None,
     }

@@ -3,6 +3,7 @@
 use crate::{
     dialect::{Dialect, Given, Notes, Source, loose_json, note::with_words, openpai_common},
     located::{Node, Place, Value},
+    said,
     spec::{Convention, Elsewhere, Field, JobSpec, Keys, Problem, Retries, RetriesWord},
 };
 
@@ -33,7 +34,7 @@ const OF_A_ROLE: Elsewhere = Elsewhere {
         "minFailedTaskCount",
         "minSucceededTaskCount",
     ],
-    place: "in a role, under `taskRoles`",
+    place: ("in a role, under `taskRoles`", "写在 `taskRoles` 下的角色里"),
 };
 
 /// Neither OpenPAI's later files nor our own have `jobName`, or `image` beside `taskRoles`.
@@ -53,7 +54,7 @@ fn read(source: &Source<'_>) -> Result<(JobSpec, Notes), Vec<Problem>> {
 
 fn job(r: &mut Reader, source: &Source<'_>) -> Option<JobSpec> {
     let whole = Field { path: String::new(), node: source.root };
-    let keys = &mut r.walk.keys(&whole, START_OF_FILE, "a job file begins with {\"jobName\": …")?;
+    let keys = &mut r.walk.keys(&whole, START_OF_FILE, ("a job file begins with {\"jobName\": …", "作业文件以 {\"jobName\": … 开头"))?;
     let name = name(r, keys, source.given);
     let image = image(r, keys);
     login(r, keys);
@@ -87,7 +88,7 @@ fn job(r: &mut Reader, source: &Source<'_>) -> Option<JobSpec> {
 }
 
 fn name(r: &mut Reader, keys: &mut Keys<'_>, given: &Given) -> String {
-    let field = r.walk.required(keys, "jobName", "give the job a name, such as \"mnist\"");
+    let field = r.walk.required(keys, "jobName", ("give the job a name, such as \"mnist\"", "请给作业起名，如 \"mnist\""));
     let written = field.and_then(|it| Some((r.name(&it, "-._~")?, it)));
     noted_name(r, written, given)
 }
@@ -111,10 +112,14 @@ pub(super) fn noted_name(r: &mut Reader, written: Option<(String, Field<'_>)>, g
 }
 
 fn image(r: &mut Reader, keys: &mut Keys<'_>) -> Option<String> {
-    let field = r.walk.required(keys, "image", "name a container image, such as \"python:3.12\"")?;
-    let image = r.walk.text(&field, "write the name of an image")?;
+    let field = r.walk.required(keys, "image", ("name a container image, such as \"python:3.12\"", "请写容器镜像，如 \"python:3.12\""))?;
+    let image = r.walk.text(&field, ("write the name of an image", "请写镜像名"))?;
     if image.is_empty() {
-        r.walk.tell(&field, "is empty".into(), "name a container image, such as \"python:3.12\"");
+        r.walk.tell(
+            &field,
+            ("is empty", "是空的"),
+            ("name a container image, such as \"python:3.12\"", "请写容器镜像，如 \"python:3.12\""),
+        );
         return None;
     }
     r.changed(&field, openpai_common::image_note(&image));
@@ -150,8 +155,8 @@ pub(super) fn gpu_type(r: &mut Reader, keys: &mut Keys<'_>) -> Option<String> {
     if kind.len() > 64 || !kind.chars().all(good) {
         r.walk.tell(
             &field,
-            format!("{} is not a name for a type of accelerator", crate::spec::shown(&kind)),
-            "use 1 to 64 letters, digits, `-`, `.`, `_` and `~`",
+            said!("{} is not a name for a type of accelerator", "{} 不能用作加速卡型号", crate::spec::shown(&kind)),
+            ("use 1 to 64 letters, digits, `-`, `.`, `_` and `~`", "请用 1 到 64 个字母、数字、`-`、`.`、`_` 或 `~`"),
         );
         return None;
     }
@@ -178,12 +183,16 @@ pub(super) fn retries(r: &mut Reader, field: &Field<'_>) -> Option<Retries> {
 
 fn extras(r: &mut Reader, keys: &mut Keys<'_>) {
     let Some(field) = r.field(keys, "extras") else { return };
-    for (name, field, _) in r.map(&field, "write a map, or remove it") {
+    for (name, field, _) in r.map(&field, ("write a map, or remove it", "请写键值对，或把它删掉")) {
         if name.contains(|c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_') {
             let en = "it was for plugins of OpenPAI's pages, and nothing here reads it; remove it";
             r.ignored(&field, (en, "它是给 OpenPAI 网页插件用的，这里没有谁会读它；请删掉"));
         } else {
-            r.walk.tell(&field, format!("unknown key {}", crate::spec::shown(name)), "a key has letters, digits, `.` and `_`");
+            r.walk.tell(
+                &field,
+                said!("unknown key {}", "不认识的键 {}", crate::spec::shown(name)),
+                ("a key has letters, digits, `.` and `_`", "键由字母、数字、`.` 和 `_` 组成"),
+            );
         }
     }
 }

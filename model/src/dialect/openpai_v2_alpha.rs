@@ -10,8 +10,10 @@ use crate::{
         openpai_v1::{self, dirs::OUTPUT, reader::Reader, roles},
     },
     located::{Kind as ScalarKind, Node, Place, Value},
+    said,
     spec::{Convention, Elsewhere, Field, JobSpec, Keys, Param, Problem, Retries, is_null, join, scalar, shown},
     template,
+    words::Words,
 };
 
 mod downloads;
@@ -27,7 +29,7 @@ pub(super) const DIALECT: Dialect =
 const START_OF_FILE: Place = Place { line: 1, column: 1 };
 const OF_A_TASK: Elsewhere = Elsewhere {
     keys: &["role", "data", "script", "dockerimage", "resource", "minFailedTaskCount", "minSucceededTaskCount", "command"],
-    place: "in a task, under `tasks`",
+    place: ("in a task, under `tasks`", "写在 `tasks` 下的任务里"),
 };
 
 /// The later files say `protocolVersion`.
@@ -45,7 +47,11 @@ fn read(source: &Source<'_>) -> Result<(JobSpec, Notes), Vec<Problem>> {
 
 fn job(r: &mut Reader, root: &Node, given: &Given) -> Option<JobSpec> {
     let whole = Field { path: String::new(), node: root };
-    let keys = &mut r.walk.keys(&whole, START_OF_FILE, "a job file begins with `protocol_version: v2`")?;
+    let keys = &mut r.walk.keys(
+        &whole,
+        START_OF_FILE,
+        ("a job file begins with `protocol_version: v2`", "作业文件以 `protocol_version: v2` 开头"),
+    )?;
     if !is_job(r, keys) {
         return None;
     }
@@ -87,13 +93,17 @@ fn is_job(r: &mut Reader, keys: &mut Keys<'_>) -> bool {
             Some((scalar, _)) if matches!(scalar.text.as_str(), "v2" | "") => {
                 r.kept(&field, ("says whose file this is", "说明这是哪种文件"))
             }
-            Some(_) | None => r.walk.wrong(&field, "v2", "write `protocol_version: v2`"),
+            Some(_) | None => r.walk.wrong(&field, Words::from("v2"), ("write `protocol_version: v2`", "请写 `protocol_version: v2`")),
         }
     }
-    let Some(field) = r.walk.required(keys, "type", "write `type: job`") else { return true };
-    match r.walk.text(&field, "write `type: job`") {
+    let Some(field) = r.walk.required(keys, "type", ("write `type: job`", "请写 `type: job`")) else { return true };
+    match r.walk.text(&field, ("write `type: job`", "请写 `type: job`")) {
         Some(text) if !text.contains("job") => {
-            r.walk.tell(&field, format!("this is a {}, not a job", shown(&text)), "submit the job that uses it");
+            r.walk.tell(
+                &field,
+                said!("this is a {}, not a job", "这是 {}，不是作业", shown(&text)),
+                ("submit the job that uses it", "请提交用到它的作业"),
+            );
             return false;
         }
         Some(_) => r.kept(&field, ("says that this is a job", "说明这是一个作业")),
@@ -103,7 +113,7 @@ fn is_job(r: &mut Reader, keys: &mut Keys<'_>) -> bool {
 }
 
 fn name(r: &mut Reader, keys: &mut Keys<'_>, given: &Given) -> String {
-    let field = r.walk.required(keys, "name", "give the job a name, such as `name: mnist`");
+    let field = r.walk.required(keys, "name", ("give the job a name, such as `name: mnist`", "请给作业起名，如 `name: mnist`"));
     let written = field.and_then(|it| Some((r.name(&it, "-._~")?, it)));
     openpai_v1::noted_name(r, written, given)
 }
@@ -119,7 +129,11 @@ fn description(r: &mut Reader, keys: &mut Keys<'_>) -> Option<String> {
 
 fn obsolete(r: &mut Reader, keys: &mut Keys<'_>) {
     if let Some(field) = r.field(keys, "killAllOnCompletedTaskNumber") {
-        r.walk.tell(&field, "is not taken in files of this kind".into(), "write minFailedTaskCount and minSucceededTaskCount for a task");
+        r.walk.tell(
+            &field,
+            ("is not taken in files of this kind", "这种文件不支持这个键"),
+            ("write minFailedTaskCount and minSucceededTaskCount for a task", "请给任务写 minFailedTaskCount 和 minSucceededTaskCount"),
+        );
     }
 }
 
@@ -127,7 +141,7 @@ fn obsolete(r: &mut Reader, keys: &mut Keys<'_>) {
 fn parameters(r: &mut Reader, keys: &mut Keys<'_>) -> indexmap::IndexMap<String, Param> {
     let mut params = indexmap::IndexMap::new();
     let Some(field) = r.field(keys, "parameters").filter(|field| !is_null(field.node)) else { return params };
-    for (name, field, _) in r.map(&field, "write `NAME: value` pairs") {
+    for (name, field, _) in r.map(&field, ("write `NAME: value` pairs", "请写成一组 `NAME: value`")) {
         let about = (format!("put in where the file says `$${name}$$`"), format!("填入文件中写着 `$${name}$$` 的地方"));
         match param(&field).filter(|_| template::is_name(name)) {
             Some(param) => {
@@ -158,7 +172,11 @@ fn image(r: &mut Reader, prerequisites: &[Prerequisite<'_>]) -> Option<String> {
         let field = &it.field;
         match it.kind {
             Kind::Image if first.is_none() && it.uri.is_empty() => {
-                r.walk.tell(field, "names no image".into(), "write `uri: python:3.12`, or the image that is meant");
+                r.walk.tell(
+                    field,
+                    ("names no image", "没有写镜像"),
+                    ("write `uri: python:3.12`, or the image that is meant", "请写 `uri: python:3.12` 这样的镜像"),
+                );
                 return None;
             }
             Kind::Image if first.is_none() => {

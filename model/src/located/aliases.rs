@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use saphyr_parser::Tag;
 
 use super::{ALIAS, ALIAS_HINT, Builder, DEPTH_MAX, Entry, Growing, Node, Place, Scalar, Stop, TEXT_BYTES_MAX, Value, Ways};
-use crate::spec::Problem;
+use crate::{said, spec::Problem};
 
 /// Values that were given a name, for their aliases.
 #[derive(Default)]
@@ -26,8 +26,12 @@ impl Anchors {
     fn copy(&mut self, node: &Node) -> Result<Node, Stop> {
         self.copied_bytes += text_bytes(node);
         if self.copied_bytes > TEXT_BYTES_MAX {
-            let problem = Problem::new("", format!("has aliases for more than {TEXT_BYTES_MAX} bytes of text")).at(node.place);
-            return Err(Box::new(problem.hint("write fewer aliases, or shorter texts behind them")));
+            let problem = Problem::new(
+                "",
+                said!("has aliases for more than {TEXT_BYTES_MAX} bytes of text", "别名展开后的文本超过 {TEXT_BYTES_MAX} 字节"),
+            )
+            .at(node.place);
+            return Err(Box::new(problem.hint(("write fewer aliases, or shorter texts behind them", "请少用别名，或缩短它们代表的文本"))));
         }
         Ok(node.clone())
     }
@@ -40,11 +44,13 @@ impl Builder {
             return self.put(Node { place, value: Value::Refused });
         }
         let Some(named) = self.anchors.kept.get(&anchor).cloned() else {
-            self.refuse(place, "this alias stands inside of what it is an alias for", ALIAS_HINT);
+            self.refuse(place, ("this alias stands inside of what it is an alias for", "这个别名写在了它所代表的内容里面"), ALIAS_HINT);
             return self.put(Node { place, value: Value::Refused });
         };
         if self.open.len() + depth(&named) > DEPTH_MAX {
-            return Err(Box::new(Problem::new("", format!("is nested more than {DEPTH_MAX} levels deep")).at(place)));
+            return Err(Box::new(
+                Problem::new("", said!("is nested more than {DEPTH_MAX} levels deep", "嵌套超过了 {DEPTH_MAX} 层")).at(place),
+            ));
         }
         self.nodes += count(&named) - 1;
         let copy = self.anchors.copy(&named)?;
@@ -82,7 +88,9 @@ impl Growing {
 }
 
 fn not_a_map(place: Place) -> Problem {
-    Problem::new("", "only maps can be merged with `<<`").at(place).hint("write `<<: *name`, with an anchor of a map")
+    Problem::new("", ("only maps can be merged with `<<`", "`<<` 只能合并键值对"))
+        .at(place)
+        .hint(("write `<<: *name`, with an anchor of a map", "请写 `<<: *name`，其中的锚点要标在一组键值对上"))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

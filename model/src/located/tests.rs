@@ -208,7 +208,7 @@ fn what_makes_yaml_surprising_is_refused_with_a_reason() {
 
 #[test]
 fn a_tree_has_limits_in_size_depth_and_number() {
-    let told = |text: &str| parse(text).problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>().join("; ");
+    let told = |text: &str| parse(text).problems.iter().map(|problem| problem.message.to_string()).collect::<Vec<_>>().join("; ");
     assert_eq!(told(&"#".repeat(TEXT_BYTES_MAX + 1)), "the file has 1048577 bytes; the most is 1048576");
     assert_eq!(told(&"#".repeat(TEXT_BYTES_MAX)), "");
     assert_eq!(told(&("[".repeat(DEPTH_MAX) + &"]".repeat(DEPTH_MAX))), "");

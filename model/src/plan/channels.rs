@@ -12,8 +12,9 @@ use crate::{
         git::{check_directory, check_ref, check_url},
     },
     ids::{JobId, JobName, VolumeName},
-    location::Location,
+    location::{BadLocation, Location},
     rendezvous::variable_name,
+    said,
     spec::{Code, GitCode, Input, JobSpec, Output, join, shown},
     template::{self, Tag},
 };
@@ -103,8 +104,11 @@ impl Freight {
 pub(super) fn freight(c: &mut Compile<'_>, spec: &JobSpec) -> Freight {
     let mut freight = Freight::default();
     if let (Some(_), Some((name, _))) = (&spec.input, spec.inputs.first()) {
-        let message = format!("is all of `/input`, and `inputs.{name}` would have to be inside it");
-        c.tell("input", message, "move it under `inputs` and give it a name");
+        let message = said!(
+            "is all of `/input`, and `inputs.{name}` would have to be inside it",
+            "已经占用整个 `/input`，而 `inputs.{name}` 又要放在它里面"
+        );
+        c.tell("input", message, ("move it under `inputs` and give it a name", "请把它移到 `inputs` 下面，并起个名字"));
     }
     for (path, name, input) in named("input", &spec.input, "inputs", &spec.inputs) {
         add_input(c, &mut freight, (&path, name), input);
@@ -166,7 +170,11 @@ struct Told {
 fn tell_task(c: &mut Compile<'_>, freight: &mut Freight, at: &str, told: Told, path: String) {
     if let Some(flag) = told.argument {
         if !flag.starts_with('-') || flag.chars().any(|it| it.is_whitespace() || it.is_control() || it == '=') {
-            c.tell(&join(at, "argument"), format!("{} is not a flag", shown(&flag)), "write a flag such as `--data_url`");
+            c.tell(
+                &join(at, "argument"),
+                said!("{} is not a flag", "{} 不是命令行选项", shown(&flag)),
+                ("write a flag such as `--data_url`", "请写一个命令行选项，如 `--data_url`"),
+            );
         }
         freight.arguments.push(PathArgument { flag, path: path.clone() });
     }
@@ -175,33 +183,49 @@ fn tell_task(c: &mut Compile<'_>, freight: &mut Freight, at: &str, told: Told, p
         freight.paths.insert(name, path.clone());
     }
     if let Some(other) = told.usual.and_then(|name| freight.paths.insert(name, path)) {
-        c.tell(at, format!("would have the same variable as the channel at {other}"), "choose names that differ in letters or digits");
+        c.tell(
+            at,
+            said!("would have the same variable as the channel at {other}", "与 {other} 的通道会用到同一个变量"),
+            ("choose names that differ in letters or digits", "请换成字母或数字不同的名字"),
+        );
     }
 }
 
 fn check_channel_name(c: &mut Compile<'_>, path: &str, name: Option<&str>) {
     let good = |name: &&str| name.len() <= 64 && name.chars().all(|it| it.is_ascii_alphanumeric() || "_-".contains(it)) && !name.is_empty();
     if let Some(bad) = name.filter(|name| !good(name)) {
-        c.tell(path, format!("{} is not a name for a channel", shown(bad)), "use 1 to 64 letters, digits, `_` and `-`");
+        c.tell(
+            path,
+            said!("{} is not a name for a channel", "{} 不能用作通道名", shown(bad)),
+            ("use 1 to 64 letters, digits, `_` and `-`", "请用 1 到 64 个字母、数字、`_` 或 `-`"),
+        );
     }
 }
 
 fn location(c: &mut Compile<'_>, path: &str, text: &str) -> Option<Location> {
-    let hint = "write a volume and a path such as `data:mnist`, a directory's whole path, or a URL";
-    text.parse().map_err(|bad| c.tell(path, format!("{} {bad}", shown(text)), hint)).ok()
+    let hint = (
+        "write a volume and a path such as `data:mnist`, a directory's whole path, or a URL",
+        "请写数据卷加路径（如 `data:mnist`）、目录的完整路径，或 URL",
+    );
+    text.parse().map_err(|bad: BadLocation| c.tell(path, bad.words().of(&shown(text)), hint)).ok()
 }
 
 /// Somewhere that can be written to.
 fn target(c: &mut Compile<'_>, path: &str, text: &str) -> Option<Location> {
-    let hint = "write a volume and a path such as `results:digits`, or a directory's whole path";
+    let hint = (
+        "write a volume and a path such as `results:digits`, or a directory's whole path",
+        "请写数据卷加路径（如 `results:digits`），或目录的完整路径",
+    );
     // A volume by its name alone; a directory that is not said whole would be nobody's.
     if let Ok(volume) = VolumeName::parse(text) {
         return Some(Location::Volume { volume, path: String::new() });
     }
     match text.parse() {
-        Ok(Location::Url(_)) => c.tell(path, format!("{} is a URL, and nothing can be written there", shown(text)), hint),
+        Ok(Location::Url(_)) => {
+            c.tell(path, said!("{} is a URL, and nothing can be written there", "{} 是 URL，无法往那里写文件", shown(text)), hint)
+        }
         Ok(location) => return Some(location),
-        Err(bad) => c.tell(path, format!("{} {bad}", shown(text)), hint),
+        Err(bad) => c.tell(path, bad.words().of(&shown(text)), hint),
     }
     None
 }
@@ -217,8 +241,11 @@ fn beginning(c: &mut Compile<'_>, text: &str) -> Option<Beginning> {
     }
     c.tell(
         "from",
-        format!("{} is neither a job nor a place", shown(text)),
-        "write a job and version such as `digits@2`, or `models:digits`",
+        said!("{} is neither a job nor a place", "{} 既不是作业，也不是位置", shown(text)),
+        (
+            "write a job and version such as `digits@2`, or `models:digits`",
+            "请写作业和版本（如 `digits@2`），或 `models:digits` 这样的位置",
+        ),
     );
     None
 }
@@ -231,8 +258,11 @@ pub(super) fn code(c: &mut Compile<'_>, spec: &JobSpec) -> Option<CodePlan> {
             Some(CodePlan::Git(repository(c, "code", &git, spec)))
         }
         Code::Place(text) => {
-            let hint = "write a directory's whole path, a repository's address, or a volume and a path such as `data:code`";
-            text.parse().map_err(|bad| c.tell("code", format!("{} {bad}", shown(text)), hint)).ok().map(CodePlan::At)
+            let hint = (
+                "write a directory's whole path, a repository's address, or a volume and a path such as `data:code`",
+                "请写目录的完整路径、代码仓库的地址，或数据卷加路径（如 `data:code`）",
+            );
+            text.parse().map_err(|bad: BadLocation| c.tell("code", bad.words().of(&shown(text)), hint)).ok().map(CodePlan::At)
         }
         Code::Git(git) => Some(CodePlan::Git(repository(c, "code.git", git, spec))),
         Code::Upload(code) => Some(CodePlan::Upload(code.upload.clone())),
@@ -250,20 +280,27 @@ fn repository(c: &mut Compile<'_>, path: &str, git: &GitCode, spec: &JobSpec) ->
     let password = git.password.as_deref().map(|text| {
         let is_secret = template::tags(text).iter().any(|tag| matches!(tag, Tag::Secret(_)));
         if !is_secret {
-            let hint = "write `password: \"{{ secrets.git }}\"`, and the password itself as `git` under `secrets`";
-            c.tell("code.password", "is written out, and whoever reads the job would read it", hint);
+            let hint = (
+                "write `password: \"{{ secrets.git }}\"`, and the password itself as `git` under `secrets`",
+                "请写 `password: \"{{ secrets.git }}\"`，并把密码本身写在 `secrets` 下的 `git`",
+            );
+            c.tell("code.password", ("is written out, and whoever reads the job would read it", "是明文，看得到作业的人都会看到它"), hint);
         }
         filled(c, "code.password", text, spec)
     });
     // The address itself is not shown: there may be a password in it.
     if let Err(bad) = check_url(&git.git) {
-        c.tell(path, bad.to_string(), "such as `https://example.org/team/project.git`");
+        c.tell(path, bad.words(), ("such as `https://example.org/team/project.git`", "例如 `https://example.org/team/project.git`"));
     }
     if let Some((text, bad)) = git.reference.as_ref().and_then(|text| Some((text, check_ref(text).err()?))) {
-        c.tell("code.ref", format!("{} {bad}", shown(text)), "a branch, a tag or a commit is meant");
+        c.tell("code.ref", bad.words().of(&shown(text)), ("a branch, a tag or a commit is meant", "这里要写分支、标签或提交"));
     }
     if let Some((text, bad)) = git.directory.as_ref().and_then(|text| Some((text, check_directory(text).err()?))) {
-        c.tell("code.directory", format!("{} {bad}", shown(text)), "a directory inside the repository is meant, such as `train`");
+        c.tell(
+            "code.directory",
+            bad.words().of(&shown(text)),
+            ("a directory inside the repository is meant, such as `train`", "这里要写仓库里的目录，如 `train`"),
+        );
     }
     GitPlan {
         url: git.git.clone(),
@@ -284,7 +321,11 @@ pub(super) fn requirements(c: &mut Compile<'_>, text: Option<&str>) -> Requireme
         Some(path) => {
             let leads_out = path.starts_with('/') || path.is_empty() || path.split('/').any(|part| part == "..") || path.contains('\0');
             if leads_out {
-                c.tell("requirements", format!("{} is not a file of the code", shown(path)), "write a path inside the code, or `none`");
+                c.tell(
+                    "requirements",
+                    said!("{} is not a file of the code", "{} 不是代码里的文件", shown(path)),
+                    ("write a path inside the code, or `none`", "请写代码里的路径，或 `none`"),
+                );
             }
             Requirements::File(path.to_owned())
         }
@@ -296,8 +337,18 @@ pub(super) fn taking_arguments(c: &mut Compile<'_>, path: &str, command: Vec<Str
     match <[String; 3]>::try_from(command) {
         Ok([shell, flag, line]) if shell == "/bin/sh" && flag == "-c" => {
             if line.trim().contains('\n') {
-                let hint = "write the command as one line or a list of words, or read the channel's variable instead";
-                c.tell(path, "has several lines, so it cannot be told which command takes the `argument` of a channel", hint);
+                let hint = (
+                    "write the command as one line or a list of words, or read the channel's variable instead",
+                    "请把命令写成一行或由各个词组成的列表，或改为读取通道对应的变量",
+                );
+                c.tell(
+                    path,
+                    (
+                        "has several lines, so it cannot be told which command takes the `argument` of a channel",
+                        "有好几行，无法判断通道的 `argument` 该交给哪条命令",
+                    ),
+                    hint,
+                );
             }
             vec![shell, flag, format!("{} \"$@\"", line.trim_end()), "sh".into()]
         }

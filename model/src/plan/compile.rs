@@ -7,11 +7,13 @@ use indexmap::IndexMap;
 
 use super::{HouseRules, Plan, Retries, RolePlan, channels, metrics::metrics, role};
 use crate::{
-    framework::{Framework, FrameworkName},
+    framework::{Framework, FrameworkName, UnknownFramework},
     ids::{BadName, JobName, RoleName},
     resources::{parse_duration_ms, show_duration_ms},
+    said,
     spec::{self, Convention, JobSpec, Param, Problem, RetriesWord, Secret, join, shown},
     template::{self, Tag},
+    words::{Bilingual, Said},
 };
 
 pub(crate) const DESCRIPTION_CHARACTERS_MAX: usize = 4096;
@@ -31,7 +33,7 @@ pub(super) struct Compile<'a> {
 }
 
 impl Compile<'_> {
-    pub fn tell(&mut self, path: &str, message: impl Into<String>, hint: impl Into<String>) {
+    pub fn tell(&mut self, path: &str, message: impl Bilingual, hint: impl Bilingual) {
         self.problems.push(Problem::new(path, message).hint(hint));
     }
 }
@@ -78,20 +80,30 @@ pub fn compile(spec: &JobSpec, house: &HouseRules) -> Result<Plan, Vec<Problem>>
 }
 
 fn job_name(c: &mut Compile<'_>, text: &str) -> Option<JobName> {
-    let told = |bad: BadName| if bad == BadName::Empty { bad.to_string() } else { format!("{} {bad}", shown(text)) };
-    let bad = |bad| c.tell("name", told(bad), "write a name such as digits or bert-large.v2");
+    let told = |bad: BadName| if bad == BadName::Empty { bad.words() } else { bad.words().of(&shown(text)) };
+    let bad = |bad| c.tell("name", told(bad), ("write a name such as digits or bert-large.v2", "请写 digits 或 bert-large.v2 这样的名字"));
     JobName::parse(text).map_err(bad).ok()
 }
 
 fn roles(c: &mut Compile<'_>, spec: &JobSpec) -> Vec<RolePlan> {
     if spec.roles.is_empty() {
-        c.tell("roles", "has no role, so there is nothing to run", "write `worker:` and under it at least `command: …`");
+        c.tell(
+            "roles",
+            ("has no role, so there is nothing to run", "没有角色，也就没有可运行的内容"),
+            ("write `worker:` and under it at least `command: …`", "请写 `worker:`，并在它下面至少写 `command: …`"),
+        );
     }
     let job_env = env(c, "env", &spec.env, spec);
     let mut plans = Vec::new();
     for (name, role) in &spec.roles {
         let path = join("roles", name);
-        let bad = |bad| c.tell(&path, format!("the role's name {} {bad}", shown(name)), "write a name such as worker or ps");
+        let bad = |bad: BadName| {
+            c.tell(
+                &path,
+                said!("the role's name {}", "角色名 {}", shown(name)).joined(&bad.words()),
+                ("write a name such as worker or ps", "请写 worker 或 ps 这样的名字"),
+            )
+        };
         let parsed = RoleName::parse(name).map_err(bad);
         let plan = role::compile(c, &path, role, spec);
         let Ok(name) = parsed else { continue };
@@ -106,17 +118,28 @@ fn check_total(c: &mut Compile<'_>, roles: &[RolePlan]) {
     let (total, most) = (roles.iter().map(|role| u64::from(role.tasks)).sum::<u64>(), c.house.tasks_max);
     let each_is_fine = roles.iter().all(|role| role.tasks <= most);
     if each_is_fine && total > u64::from(most) {
-        c.tell("roles", format!("has {total} tasks together; the most is {most}"), "ask for fewer tasks");
+        c.tell(
+            "roles",
+            said!("has {total} tasks together; the most is {most}", "一共 {total} 个任务，最多 {most} 个"),
+            ("ask for fewer tasks", "请减少任务数"),
+        );
     }
 }
 
 fn description(c: &mut Compile<'_>, text: &str) -> String {
     let length = text.chars().count();
     if length > DESCRIPTION_CHARACTERS_MAX {
-        c.tell("description", format!("has {length} characters; the most is {DESCRIPTION_CHARACTERS_MAX}"), "make it shorter");
+        c.tell(
+            "description",
+            said!(
+                "has {length} characters; the most is {DESCRIPTION_CHARACTERS_MAX}",
+                "有 {length} 个字符，最多 {DESCRIPTION_CHARACTERS_MAX} 个"
+            ),
+            ("make it shorter", "请写短一些"),
+        );
     }
     if let Some(bad) = text.chars().find(|it| it.is_control() && !matches!(it, '\n' | '\t')) {
-        c.tell("description", format!("has the control character {}", bad.escape_unicode()), "remove it");
+        c.tell("description", said!("has the control character {}", "含有控制字符 {}", bad.escape_unicode()), ("remove it", "请删掉它"));
     }
     text.to_owned()
 }
@@ -124,7 +147,11 @@ fn description(c: &mut Compile<'_>, text: &str) -> String {
 /// A tag written twice is one tag.
 fn tags(c: &mut Compile<'_>, tags: &[String]) -> Vec<String> {
     if tags.len() > TAGS_MAX {
-        c.tell("tags", format!("has {} tags; the most is {TAGS_MAX}", tags.len()), "remove some");
+        c.tell(
+            "tags",
+            said!("has {} tags; the most is {TAGS_MAX}", "有 {} 个标签，最多 {TAGS_MAX} 个", tags.len()),
+            ("remove some", "请删掉一些"),
+        );
     }
     let mut once: Vec<String> = Vec::new();
     for (index, tag) in tags.iter().enumerate().take(TAGS_MAX) {
@@ -139,14 +166,25 @@ fn tags(c: &mut Compile<'_>, tags: &[String]) -> Vec<String> {
 fn check_tag(c: &mut Compile<'_>, path: &str, tag: &str) {
     let length = tag.chars().count();
     if length == 0 {
-        c.tell(path, "is empty", "write a short label, or remove it");
+        c.tell(path, ("is empty", "是空的"), ("write a short label, or remove it", "请写一个简短的标签，或把它删掉"));
     } else if length > TAG_CHARACTERS_MAX {
-        c.tell(path, format!("{} has {length} characters; the most is {TAG_CHARACTERS_MAX}", shown(tag)), "write a short label");
+        c.tell(
+            path,
+            said!(
+                "{} has {length} characters; the most is {TAG_CHARACTERS_MAX}",
+                "{} 有 {length} 个字符，最多 {TAG_CHARACTERS_MAX} 个",
+                shown(tag)
+            ),
+            ("write a short label", "请写一个简短的标签"),
+        );
     } else if let Some(bad) = tag.chars().find(|it| it.is_control() || *it == ',') {
-        let bad = if bad == ',' { "a comma".into() } else { format!("the control character {}", bad.escape_unicode()) };
-        c.tell(path, format!("{} has {bad}", shown(tag)), "write each tag as an item of its own, without commas");
+        let has = match bad {
+            ',' => said!("has a comma", "含有逗号"),
+            _ => said!("has the control character {}", "含有控制字符 {}", bad.escape_unicode()),
+        };
+        c.tell(path, has.of(&shown(tag)), ("write each tag as an item of its own, without commas", "每个标签请单独写一项，不要带逗号"));
     } else if tag.trim() != tag {
-        c.tell(path, format!("{} begins or ends with a space", shown(tag)), "remove the space");
+        c.tell(path, said!("{} begins or ends with a space", "{} 的开头或结尾有空格", shown(tag)), ("remove the space", "请去掉空格"));
     }
 }
 
@@ -162,15 +200,26 @@ fn retries(c: &mut Compile<'_>, given: Option<spec::Retries>) -> Retries {
 
 pub(super) fn limited_retries(c: &mut Compile<'_>, path: &str, count: u32, most: u32) -> u32 {
     if count > most {
-        c.tell(path, format!("is {count}; the most is {most}"), format!("write a number from 0 to {most}"));
+        c.tell(
+            path,
+            said!("is {count}; the most is {most}", "写的是 {count}，最多 {most}"),
+            said!("write a number from 0 to {most}", "请写 0 到 {most} 之间的数"),
+        );
     }
     count
 }
 
 fn framework(c: &mut Compile<'_>, text: &str) -> Option<Framework> {
-    let names = FrameworkName::ALL.map(FrameworkName::text).join(", ");
-    let bad = |bad| {
-        c.tell("framework", format!("{} {bad}", shown(text)), format!("write one of {names}, with or without a version: pytorch@2.9"))
+    let names = FrameworkName::ALL.map(FrameworkName::text);
+    let bad = |bad: UnknownFramework| {
+        c.tell(
+            "framework",
+            bad.words().of(&shown(text)),
+            (
+                format!("write one of {}, with or without a version: pytorch@2.9", names.join(", ")),
+                format!("请写 {} 之一，可以带版本：pytorch@2.9", names.join("、")),
+            ),
+        )
     };
     text.parse().map_err(bad).ok()
 }
@@ -189,7 +238,7 @@ fn conventions(spec: &JobSpec, roles: &[RolePlan]) -> BTreeSet<Convention> {
 fn check_params(c: &mut Compile<'_>, params: &IndexMap<String, Param>) {
     for (name, value) in params {
         let path = join("params", name);
-        check_template_name(c, &path, name, "a parameter");
+        check_template_name(c, &path, name, ("a parameter", "参数"));
         check_word(c, &path, &value.to_string(), 0);
     }
 }
@@ -197,20 +246,27 @@ fn check_params(c: &mut Compile<'_>, params: &IndexMap<String, Param>) {
 fn check_secrets(c: &mut Compile<'_>, secrets: &BTreeMap<String, Secret>) {
     for (name, secret) in secrets {
         let path = join("secrets", name);
-        check_template_name(c, &path, name, "a secret");
+        check_template_name(c, &path, name, ("a secret", "密钥"));
         if let Some(kept) = secret.plan().named {
-            check_template_name(c, &join(&path, "named"), &kept, "a secret");
+            check_template_name(c, &join(&path, "named"), &kept, ("a secret", "密钥"));
         }
         if secret.value().is_some_and(|value| value.contains('\0')) {
-            c.tell(&path, "has a NUL character, which no program can be given", "remove it");
+            c.tell(
+                &path,
+                ("has a NUL character, which no program can be given", "含有 NUL 字符，无法交给任何程序"),
+                ("remove it", "请删掉它"),
+            );
         }
     }
 }
 
-fn check_template_name(c: &mut Compile<'_>, path: &str, name: &str, what: &str) {
+fn check_template_name(c: &mut Compile<'_>, path: &str, name: &str, (en, zh): Said) {
     if !template::is_name(name) {
-        let hint = "use letters, digits, `_`, `.` and `-`, and begin with a letter or `_`";
-        c.tell(path, format!("{} is not a name for {what}", shown(name)), hint);
+        let hint = (
+            "use letters, digits, `_`, `.` and `-`, and begin with a letter or `_`",
+            "请用字母、数字、`_`、`.` 和 `-`，并以字母或 `_` 开头",
+        );
+        c.tell(path, (format!("{} is not a name for {en}", shown(name)), format!("{} 不能用作{zh}的名字", shown(name))), hint);
     }
 }
 
@@ -222,20 +278,30 @@ pub(super) fn filled(c: &mut Compile<'_>, path: &str, word: &str, spec: &JobSpec
             Tag::Secret(name) => ("secrets", name, spec.secrets.contains_key(name)),
         };
         if !known {
-            let hint = format!("add `{name}` under `{kind}`, or write `\\{{{{` for the letters themselves");
-            c.tell(path, format!("says `{{{{ {kind}.{name} }}}}`, and the job has no such name under `{kind}`"), hint);
+            let hint = said!(
+                "add `{name}` under `{kind}`, or write `\\{{{{` for the letters themselves",
+                "请在 `{kind}` 下加上 `{name}`；如果只是想写这几个字符，请写 `\\{{{{`"
+            );
+            c.tell(
+                path,
+                said!(
+                    "says `{{{{ {kind}.{name} }}}}`, and the job has no such name under `{kind}`",
+                    "用到了 `{{{{ {kind}.{name} }}}}`，但作业的 `{kind}` 下没有这个名字"
+                ),
+                hint,
+            );
         }
     }
     template::with_params(word, |name| spec.params.get(name).map(Param::to_string))
 }
 
 fn duration_ms(c: &mut Compile<'_>, path: &str, text: &str) -> u64 {
-    const HINT: &str = "write 90s, 15m, 12h or 7d";
+    const HINT: Said = ("write 90s, 15m, 12h or 7d", "请写成 90s、15m、12h 或 7d 这样");
     match parse_duration_ms(text) {
-        None => c.tell(path, format!("{} is not a time", shown(text)), HINT),
-        Some(0) => c.tell(path, format!("{} is no time at all", shown(text)), HINT),
+        None => c.tell(path, said!("{} is not a time", "{} 不是时长", shown(text)), HINT),
+        Some(0) => c.tell(path, said!("{} is no time at all", "{} 的时长是零", shown(text)), HINT),
         Some(ms) if ms > DURATION_MS_MAX => {
-            c.tell(path, format!("{} is too long; the most is {}", shown(text), show_duration_ms(DURATION_MS_MAX)), HINT);
+            c.tell(path, said!("{} is too long; the most is {}", "{} 太长，最多 {}", shown(text), show_duration_ms(DURATION_MS_MAX)), HINT);
         }
         Some(ms) => return ms,
     }
@@ -244,7 +310,11 @@ fn duration_ms(c: &mut Compile<'_>, path: &str, text: &str) -> u64 {
 
 fn setup(c: &mut Compile<'_>, line: &str, spec: &JobSpec) -> String {
     if line.trim().is_empty() {
-        c.tell("setup", "is empty, so there is nothing to run", "write a line such as `pip list`, or remove it");
+        c.tell(
+            "setup",
+            ("is empty, so there is nothing to run", "是空的，没有可运行的内容"),
+            ("write a line such as `pip list`, or remove it", "请写一行命令，如 `pip list`，或把它删掉"),
+        );
     }
     check_word(c, "setup", line, 0);
     filled(c, "setup", line, spec)
@@ -265,11 +335,15 @@ pub(super) fn env(c: &mut Compile<'_>, path: &str, env: &BTreeMap<String, String
 pub(super) fn check_variable(c: &mut Compile<'_>, path: &str, name: &str) {
     let head = |it: char| it.is_ascii_alphabetic() || it == '_';
     if !name.starts_with(head) || !name.chars().all(|it| head(it) || it.is_ascii_digit()) {
-        let hint = "use letters, digits and _, and begin with a letter or _";
-        c.tell(path, format!("{} is not a name for a variable", shown(name)), hint);
+        let hint = ("use letters, digits and _, and begin with a letter or _", "请用字母、数字和 _，并以字母或 _ 开头");
+        c.tell(path, said!("{} is not a name for a variable", "{} 不能用作变量名", shown(name)), hint);
     } else if name.starts_with(RESERVED_PREFIX) {
-        let message = format!("{} is reserved: names that begin with {RESERVED_PREFIX} tell a task about its job", shown(name));
-        c.tell(path, message, "choose another name");
+        let message = said!(
+            "{} is reserved: names that begin with {RESERVED_PREFIX} tell a task about its job",
+            "{} 是保留的：以 {RESERVED_PREFIX} 开头的变量用来告诉任务有关作业的信息",
+            shown(name)
+        );
+        c.tell(path, message, ("choose another name", "请换一个名字"));
     }
 }
 
@@ -277,8 +351,16 @@ pub(super) fn check_variable(c: &mut Compile<'_>, path: &str, name: &str) {
 pub(super) fn check_word(c: &mut Compile<'_>, path: &str, word: &str, beside_bytes: usize) {
     let length = word.len() + beside_bytes;
     if word.contains('\0') {
-        c.tell(path, format!("{} has a NUL character, which no program can be given", shown(word)), "remove it");
+        c.tell(
+            path,
+            said!("{} has a NUL character, which no program can be given", "{} 含有 NUL 字符，无法交给任何程序", shown(word)),
+            ("remove it", "请删掉它"),
+        );
     } else if length > WORD_BYTES_MAX {
-        c.tell(path, format!("has {length} bytes; the kernel takes at most {WORD_BYTES_MAX}"), "put it in a file under `code` or `input`");
+        c.tell(
+            path,
+            said!("has {length} bytes; the kernel takes at most {WORD_BYTES_MAX}", "有 {length} 字节，内核最多接受 {WORD_BYTES_MAX} 字节"),
+            ("put it in a file under `code` or `input`", "请放进 `code` 或 `input` 里的文件"),
+        );
     }
 }

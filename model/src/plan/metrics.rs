@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::compile::Compile;
 use crate::{
     printed::Rule,
+    said,
     spec::{self, shown},
 };
 
@@ -53,21 +54,36 @@ pub(super) fn metrics(c: &mut Compile<'_>, given: Option<&spec::Metrics>) -> Met
 
 fn few(c: &mut Compile<'_>, path: &str, count: usize, most: usize) {
     if count > most {
-        c.tell(path, format!("has {count} items; the most is {most}"), "remove some");
+        c.tell(path, said!("has {count} items; the most is {most}", "有 {count} 项，最多 {most} 项"), ("remove some", "请删掉一些"));
     }
 }
 
 fn check_rule(c: &mut Compile<'_>, path: &str, rule: &str) {
     if rule.len() > RULE_BYTES_MAX {
-        c.tell(path, format!("has {} bytes; the most is {RULE_BYTES_MAX}", rule.len()), "make it shorter");
+        c.tell(
+            path,
+            said!("has {} bytes; the most is {RULE_BYTES_MAX}", "有 {} 字节，最多 {RULE_BYTES_MAX} 字节", rule.len()),
+            ("make it shorter", "请写短一些"),
+        );
     } else if let Err(bad) = Rule::parse(rule) {
-        c.tell(path, format!("{} {bad}", shown(rule)), r"write an expression such as 'step (?P<step>\d+) loss (?P<loss>\S+)'");
+        c.tell(
+            path,
+            bad.words().of(&shown(rule)),
+            (
+                r"write an expression such as 'step (?P<step>\d+) loss (?P<loss>\S+)'",
+                r"请写正则表达式，如 'step (?P<step>\d+) loss (?P<loss>\S+)'",
+            ),
+        );
     }
 }
 
 fn check_file(c: &mut Compile<'_>, path: &str, file: &str) {
     if file.is_empty() || file.len() > FILE_BYTES_MAX || file.contains(['/', '\0']) || file == ".." {
-        c.tell(path, format!("{} is not the name of a file", shown(file)), "write a name without directories, such as history.csv");
+        c.tell(
+            path,
+            said!("{} is not the name of a file", "{} 不是文件名", shown(file)),
+            ("write a name without directories, such as history.csv", "请写不带目录的文件名，如 history.csv"),
+        );
     }
 }
 

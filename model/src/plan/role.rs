@@ -9,7 +9,9 @@ use super::{
 use crate::{
     ids::RoleName,
     resources::{ANY_ACCELERATOR, Bytes, MIB, Resources, parse_bytes},
+    said,
     spec::{Accelerators, Command, Completion, JobSpec, PortCount, Ports, RoleSpec, Size, Threshold, ThresholdWord, join, shown},
+    words::Said,
 };
 
 pub(crate) const CPUS_MAX: f64 = 100_000.0;
@@ -83,20 +85,33 @@ fn tasks(c: &mut Compile<'_>, path: &str, tasks: Option<u32>) -> (u32, Option<u3
     if (1..=most).contains(&tasks) {
         return (tasks, Some(tasks));
     }
-    c.tell(path, format!("is {tasks}; a role has 1 to {most} tasks"), format!("write a number from 1 to {most}"));
+    c.tell(
+        path,
+        said!("is {tasks}; a role has 1 to {most} tasks", "写的是 {tasks}，一个角色可以有 1 到 {most} 个任务"),
+        said!("write a number from 1 to {most}", "请写 1 到 {most} 之间的数"),
+    );
     (tasks, None)
 }
 
 fn command(c: &mut Compile<'_>, path: &str, command: &Command) -> Vec<String> {
-    const HINT: &str = "write a line such as `command: python3 train.py`, or a list of words";
+    const HINT: Said = (
+        "write a line such as `command: python3 train.py`, or a list of words",
+        "请写一行命令，如 `command: python3 train.py`，或由各个词组成的列表",
+    );
     match command {
-        Command::Line(line) if line.trim().is_empty() => c.tell(path, "is empty, so there is nothing to run", HINT),
+        Command::Line(line) if line.trim().is_empty() => {
+            c.tell(path, ("is empty, so there is nothing to run", "是空的，没有可运行的内容"), HINT)
+        }
         Command::Line(line) => {
             check_word(c, path, line, 0);
             return vec!["/bin/sh".into(), "-c".into(), line.clone()];
         }
-        Command::Words(words) if words.is_empty() => c.tell(path, "is empty, so there is nothing to run", HINT),
-        Command::Words(words) if words[0].is_empty() => c.tell(&format!("{path}[0]"), "the program has an empty name", HINT),
+        Command::Words(words) if words.is_empty() => {
+            c.tell(path, ("is empty, so there is nothing to run", "是空的，没有可运行的内容"), HINT)
+        }
+        Command::Words(words) if words[0].is_empty() => {
+            c.tell(&format!("{path}[0]"), ("the program has an empty name", "程序的名字是空的"), HINT)
+        }
         Command::Words(words) => {
             for (index, word) in words.iter().enumerate() {
                 check_word(c, &format!("{path}[{index}]"), word, 0);
@@ -109,8 +124,15 @@ fn command(c: &mut Compile<'_>, path: &str, command: &Command) -> Vec<String> {
 
 fn task_retries(c: &mut Compile<'_>, path: &str, retries: u32, job: &JobSpec) -> u32 {
     if retries > 0 && job.gang.unwrap_or(true) {
-        let hint = "write `gang: false` for the job, or give the job `retries`";
-        c.tell(path, "is for a job whose tasks stand alone; here all tasks start again together", hint);
+        let hint = ("write `gang: false` for the job, or give the job `retries`", "请给作业写 `gang: false`，或改用作业的 `retries`");
+        c.tell(
+            path,
+            (
+                "is for a job whose tasks stand alone; here all tasks start again together",
+                "只适用于任务各自独立的作业；这个作业的任务会一起重新开始",
+            ),
+            hint,
+        );
     }
     limited_retries(c, path, retries, c.house.retries_max)
 }
@@ -120,20 +142,24 @@ fn cpus_milli(c: &mut Compile<'_>, path: &str, cpus: f64) -> u64 {
     if cpus.is_finite() && milli >= 1.0 && cpus <= CPUS_MAX {
         return milli as u64;
     }
-    c.tell(path, format!("is {cpus}; a task has 0.001 to {CPUS_MAX} CPUs"), "write a number such as 2 or 0.5");
+    c.tell(
+        path,
+        said!("is {cpus}; a task has 0.001 to {CPUS_MAX} CPUs", "写的是 {cpus}，一个任务可以用 0.001 到 {CPUS_MAX} 个 CPU"),
+        ("write a number such as 2 or 0.5", "请写一个数，如 2 或 0.5"),
+    );
     0
 }
 
 fn bytes(c: &mut Compile<'_>, path: &str, size: &Size) -> Option<u64> {
-    const HINT: &str = "write a size such as 512MiB or 4GiB";
+    const HINT: Said = ("write a size such as 512MiB or 4GiB", "请写大小，如 512MiB 或 4GiB");
     let (bytes, written) = match size {
         Size::Bytes(bytes) => (Some(*bytes), bytes.to_string()),
         Size::Text(text) => (parse_bytes(text), text.clone()),
     };
     match bytes {
-        None => c.tell(path, format!("{} is not a size", shown(&written)), HINT),
+        None => c.tell(path, said!("{} is not a size", "{} 不是大小", shown(&written)), HINT),
         Some(bytes) if bytes > MEMORY_BYTES_MAX => {
-            c.tell(path, format!("{} is more than any machine has", shown(&written)), HINT);
+            c.tell(path, said!("{} is more than any machine has", "{} 超过了任何机器的容量", shown(&written)), HINT);
         }
         Some(bytes) => return Some(bytes),
     }
@@ -146,8 +172,12 @@ fn memory(c: &mut Compile<'_>, path: &str, size: Option<&Size>, cpus_milli: u64)
     let Some(size) = size else { return (share as u64).max(MEMORY_BYTES_MIN) };
     let Some(bytes) = bytes(c, path, size) else { return 0 };
     if bytes < MEMORY_BYTES_MIN {
-        let hint = "write a unit after the number: 512MiB, 4GiB";
-        c.tell(path, format!("is {}; nothing runs in less than {}", Bytes(bytes), Bytes(MEMORY_BYTES_MIN)), hint);
+        let hint = ("write a unit after the number: 512MiB, 4GiB", "请在数字后面写上单位：512MiB、4GiB");
+        c.tell(
+            path,
+            said!("is {}; nothing runs in less than {}", "只有 {}，少于 {} 什么也运行不了", Bytes(bytes), Bytes(MEMORY_BYTES_MIN)),
+            hint,
+        );
     }
     bytes
 }
@@ -164,19 +194,26 @@ fn accelerators(c: &mut Compile<'_>, path: &str, wanted: &Accelerators) -> BTree
     };
     for (kind, count) in &counts {
         let path = if matches!(wanted, Accelerators::AnyType(_)) { path.to_owned() } else { join(path, kind) };
-        check_label(c, &path, kind, "a type of accelerator");
+        check_label(c, &path, kind, ("a type of accelerator", "加速卡型号"));
         if *count > ACCELERATORS_MAX {
-            c.tell(&path, format!("is {count}; the most is {ACCELERATORS_MAX}"), "ask for fewer");
+            c.tell(
+                &path,
+                said!("is {count}; the most is {ACCELERATORS_MAX}", "写的是 {count}，最多 {ACCELERATORS_MAX}"),
+                ("ask for fewer", "请少要一些"),
+            );
         }
     }
     counts.into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
-fn check_label(c: &mut Compile<'_>, path: &str, label: &str, what: &str) {
+fn check_label(c: &mut Compile<'_>, path: &str, label: &str, (en, zh): Said) {
     let good = |it: char| it.is_ascii_alphanumeric() || "._~-".contains(it);
     if label.is_empty() || label.len() > LABEL_CHARACTERS_MAX || !label.chars().all(good) {
-        let hint = format!("use 1 to {LABEL_CHARACTERS_MAX} letters, digits, `-`, `.`, `_` and `~`");
-        c.tell(path, format!("{} is not a name for {what}", shown(label)), hint);
+        let hint = said!(
+            "use 1 to {LABEL_CHARACTERS_MAX} letters, digits, `-`, `.`, `_` and `~`",
+            "请用 1 到 {LABEL_CHARACTERS_MAX} 个字母、数字、`-`、`.`、`_` 或 `~`"
+        );
+        c.tell(path, (format!("{} is not a name for {en}", shown(label)), format!("{} 不能用作{zh}", shown(label))), hint);
     }
 }
 
@@ -188,7 +225,11 @@ fn ports(c: &mut Compile<'_>, path: &str, ports: &Ports) -> BTreeMap<String, Por
     };
     let total: u64 = plans.values().map(|plan| u64::from(plan.count)).sum();
     if total > u64::from(most) && plans.values().all(|plan| plan.count <= most) {
-        c.tell(path, format!("has {total} ports together; the most is {most} for each task"), "ask for fewer ports");
+        c.tell(
+            path,
+            said!("has {total} ports together; the most is {most} for each task", "一共要了 {total} 个端口，每个任务最多 {most} 个"),
+            ("ask for fewer ports", "请少要一些端口"),
+        );
     }
     check_variables(c, path, &plans);
     plans
@@ -198,9 +239,13 @@ fn one_for_each(c: &mut Compile<'_>, path: &str, labels: &[String]) -> BTreeMap<
     let mut plans = BTreeMap::new();
     for (index, label) in labels.iter().enumerate() {
         let path = format!("{path}[{index}]");
-        check_label(c, &path, label, "a port");
+        check_label(c, &path, label, ("a port", "端口标签"));
         if plans.insert(label.clone(), PortPlan { count: 1, from: None }).is_some() {
-            c.tell(&path, format!("{} is there twice", shown(label)), format!("write `{{{label}: 2}}` for two ports of that label"));
+            c.tell(
+                &path,
+                said!("{} is there twice", "{} 写了两次", shown(label)),
+                said!("write `{{{label}: 2}}` for two ports of that label", "同一标签要两个端口，请写 `{{{label}: 2}}`"),
+            );
         }
     }
     plans
@@ -210,7 +255,7 @@ fn counted(c: &mut Compile<'_>, path: &str, counts: &BTreeMap<String, PortCount>
     let mut plans = BTreeMap::new();
     for (label, count) in counts {
         let path = join(path, label);
-        check_label(c, &path, label, "a port");
+        check_label(c, &path, label, ("a port", "端口标签"));
         plans.insert(label.clone(), port_plan(c, &path, count));
     }
     plans
@@ -223,9 +268,17 @@ fn port_plan(c: &mut Compile<'_>, path: &str, count: &PortCount) -> PortPlan {
         PortCount::Fixed(fixed) => PortPlan { count: fixed.count.unwrap_or(1), from: Some(fixed.from) },
     };
     if !(1..=most).contains(&plan.count) {
-        c.tell(path, format!("is {}; a label has 1 to {most} ports", plan.count), format!("write a number from 1 to {most}"));
+        c.tell(
+            path,
+            said!("is {}; a label has 1 to {most} ports", "写的是 {}，一个标签可以有 1 到 {most} 个端口", plan.count),
+            said!("write a number from 1 to {most}", "请写 1 到 {most} 之间的数"),
+        );
     } else if let Some(from) = plan.from.filter(|from| *from == 0 || u32::from(*from) + plan.count > 65_536) {
-        c.tell(path, format!("asks for {} ports from {from}; there are 1 to 65535", plan.count), "begin lower, or ask for fewer");
+        c.tell(
+            path,
+            said!("asks for {} ports from {from}; there are 1 to 65535", "要从 {from} 起的 {} 个端口，而端口只有 1 到 65535", plan.count),
+            ("begin lower, or ask for fewer", "请从更小的端口开始，或少要一些"),
+        );
     }
     plan
 }
@@ -236,8 +289,13 @@ fn check_variables(c: &mut Compile<'_>, path: &str, plans: &BTreeMap<String, Por
     for label in plans.keys() {
         let variable = crate::rendezvous::variable_name(label);
         if let Some(other) = taken.insert(variable.clone(), label) {
-            let message = format!("{} and {} would both be TRAINMASTER_PORTS_{variable} to the task", shown(other), shown(label));
-            c.tell(path, message, "choose labels that differ in letters or digits");
+            let message = said!(
+                "{} and {} would both be TRAINMASTER_PORTS_{variable} to the task",
+                "{} 和 {} 在任务里都会变成 TRAINMASTER_PORTS_{variable}",
+                shown(other),
+                shown(label)
+            );
+            c.tell(path, message, ("choose labels that differ in letters or digits", "请换成字母或数字不同的标签"));
         }
     }
 }
@@ -254,7 +312,11 @@ fn threshold(c: &mut Compile<'_>, path: &str, given: Threshold, tasks: Option<u3
         Threshold::Word(ThresholdWord::Never) => None,
         Threshold::Word(ThresholdWord::All) => tasks,
         Threshold::Count(0) => {
-            c.tell(path, "is 0, which would decide the job before it begins", "write 1 or more, all, or never");
+            c.tell(
+                path,
+                ("is 0, which would decide the job before it begins", "写的是 0，作业还没开始就会有结果"),
+                ("write 1 or more, all, or never", "请写 1 或更大的数、all 或 never"),
+            );
             None
         }
         Threshold::Count(count) => {
@@ -262,8 +324,11 @@ fn threshold(c: &mut Compile<'_>, path: &str, given: Threshold, tasks: Option<u3
                 let of = if tasks == 1 { "1 task".into() } else { format!("{tasks} tasks") };
                 c.tell(
                     path,
-                    format!("is {count}, and the role has {of}, so it would never be met"),
-                    "write `all` or `never`, or more tasks",
+                    said!(
+                        "is {count}, and the role has {of}, so it would never be met",
+                        "写的是 {count}，而角色只有 {tasks} 个任务，永远达不到"
+                    ),
+                    ("write `all` or `never`, or more tasks", "请写 `all` 或 `never`，或增加任务数"),
                 );
             }
             Some(count)

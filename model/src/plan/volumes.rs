@@ -7,8 +7,10 @@ use crate::{
     code::CodePlan,
     ids::VolumeName,
     location::Location,
+    said,
     spec::{Problem, join, nearest},
     volume::Volume,
+    words::Words,
 };
 
 impl Plan {
@@ -19,8 +21,11 @@ impl Plan {
             match known.get(name) {
                 None => Some(unknown(key, name, known)),
                 Some(Volume::Http { .. }) if is_written => {
-                    let message = format!("the volume `{name}` is a web server's, and nothing can be written there");
-                    Some(Problem::new(key, message).hint("write to a bucket or to a local volume"))
+                    let message = said!(
+                        "the volume `{name}` is a web server's, and nothing can be written there",
+                        "数据卷 `{name}` 是网页服务器，无法往那里写文件"
+                    );
+                    Some(Problem::new(key, message).hint(("write to a bucket or to a local volume", "请写到对象存储桶或本地数据卷")))
                 }
                 Some(Volume::Local { .. } | Volume::S3 { .. } | Volume::Http { .. } | Volume::Claim { .. } | Volume::Nfs { .. }) => None,
             }
@@ -44,15 +49,23 @@ impl Plan {
 fn unknown(key: String, name: &VolumeName, known: &BTreeMap<VolumeName, Volume>) -> Problem {
     const NAMES_TOLD_MAX: usize = 10;
     let names = || known.keys().map(VolumeName::as_str);
-    let listed: Vec<String> = names().take(NAMES_TOLD_MAX).map(|name| format!("`{name}`")).collect();
-    let more = known.len().saturating_sub(NAMES_TOLD_MAX);
-    let all = if more > 0 { format!("{} and {more} more", listed.join(", ")) } else { listed.join(", ") };
-    let hint = match (nearest(name.as_str(), names()), known.len()) {
-        (_, 0) => "there are no volumes yet; `trainmaster volumes add` makes one".into(),
-        (Some(near), _) => format!("did you mean `{near}`? The volumes are {all}"),
-        (None, _) => format!("the volumes are {all}; `trainmaster volumes add` makes another"),
+    let told: Vec<String> = names().take(NAMES_TOLD_MAX).map(|name| format!("`{name}`")).collect();
+    let (first, first_zh) = (told.join(", "), told.join("、"));
+    let Words { en: all, zh: all_zh } = match known.len().saturating_sub(NAMES_TOLD_MAX) {
+        0 => Words::new(first, first_zh),
+        more => said!("{first} and {more} more", "{first_zh}，另有 {more} 个"),
     };
-    Problem::new(key, format!("there is no volume `{name}`")).hint(hint)
+    let hint = match (nearest(name.as_str(), names()), known.len()) {
+        (_, 0) => {
+            said!("there are no volumes yet; `trainmaster volumes add` makes one", "还没有任何数据卷；用 `trainmaster volumes add` 添加")
+        }
+        (Some(near), _) => said!("did you mean `{near}`? The volumes are {all}", "是不是想写 `{near}`？现有的数据卷：{all_zh}"),
+        (None, _) => said!(
+            "the volumes are {all}; `trainmaster volumes add` makes another",
+            "现有的数据卷：{all_zh}；用 `trainmaster volumes add` 可以再添加"
+        ),
+    };
+    Problem::new(key, said!("there is no volume `{name}`", "没有数据卷 `{name}`")).hint(hint)
 }
 
 #[cfg(test)]

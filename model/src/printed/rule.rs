@@ -3,19 +3,34 @@
 use regex::{Regex, RegexBuilder};
 
 use super::Found;
+use crate::{said, speaks, words::Words};
 
 /// A regular expression whose groups say what is what: `step` or `epoch`, `name` and `value`, and any other group is a series
 /// of that name.
 #[derive(Clone, Debug)]
 pub struct Rule(Regex);
 
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq)]
 pub enum RuleError {
-    #[error("is not a regular expression: {0}")]
+    /// With what the library says, which knows one language.
     NotRegular(String),
-    #[error("names no value: it needs a group such as `(?P<loss>[-+.0-9e]+)`, or `name` and `value` together")]
     NoValue,
 }
+
+impl RuleError {
+    /// What is said of the rule.
+    pub fn words(&self) -> Words {
+        match self {
+            RuleError::NotRegular(why) => said!("is not a regular expression: {why}", "不是正则表达式（`{why}`）"),
+            RuleError::NoValue => said!(
+                "names no value: it needs a group such as `(?P<loss>[-+.0-9e]+)`, or `name` and `value` together",
+                "没有指出数值：需要 `(?P<loss>[-+.0-9e]+)` 这样的分组，或同时有 `name` 和 `value`"
+            ),
+        }
+    }
+}
+
+speaks!(RuleError);
 
 const COMPILED_BYTES_MAX: usize = 1 << 20;
 const STEP_GROUPS: [&str; 2] = ["step", "epoch"];

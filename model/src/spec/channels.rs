@@ -6,7 +6,7 @@ use super::{
     read::{OF_NOTHING_ELSE, truth},
     walk::{Field, Walk},
 };
-use crate::{channels::Layout, located::Value};
+use crate::{channels::Layout, located::Value, said, words::Said};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -82,17 +82,24 @@ impl From<String> for Input {
     }
 }
 
-const INPUT_HINT: &str = "write a volume and a path such as `data:mnist`, a directory, a URL, or a map with `from`";
-const OUTPUT_HINT: &str = "write a volume and a path such as `results:digits`, or a map with `to`";
-const FLAG_HINT: &str = "write a flag such as `--data_url`";
-const VARIABLE_HINT: &str = "write the name of a variable, such as `DATA_DIR`";
+const INPUT_HINT: Said = (
+    "write a volume and a path such as `data:mnist`, a directory, a URL, or a map with `from`",
+    "请写数据卷加路径（如 `data:mnist`）、目录、URL，或带 `from` 的键值对",
+);
+const OUTPUT_HINT: Said = (
+    "write a volume and a path such as `results:digits`, or a map with `to`",
+    "请写数据卷加路径（如 `results:digits`），或带 `to` 的键值对",
+);
+const FLAG_HINT: Said = ("write a flag such as `--data_url`", "请写一个命令行选项，如 `--data_url`");
+const VARIABLE_HINT: Said = ("write the name of a variable, such as `DATA_DIR`", "请写变量名，如 `DATA_DIR`");
 
 pub(super) fn input(walk: &mut Walk, field: &Field<'_>) -> Option<Input> {
     if !matches!(field.node.value, Value::Map(_)) {
         return walk.text(field, INPUT_HINT).map(Input::Place);
     }
     let keys = &mut walk.keys(field, field.node.place, INPUT_HINT)?;
-    let from = walk.required(keys, "from", "write where the data is, such as `from: data:mnist`");
+    let from =
+        walk.required(keys, "from", ("write where the data is, such as `from: data:mnist`", "请写数据在哪里，如 `from: data:mnist`"));
     let from = from.and_then(|it| walk.text(&it, INPUT_HINT));
     let unpack = walk.optional(keys, "unpack").and_then(|it| truth(walk, &it));
     let argument = walk.optional(keys, "argument").and_then(|it| walk.text(&it, FLAG_HINT));
@@ -106,7 +113,11 @@ pub(super) fn output(walk: &mut Walk, field: &Field<'_>) -> Option<Output> {
         return walk.text(field, OUTPUT_HINT).map(Output::Place);
     }
     let keys = &mut walk.keys(field, field.node.place, OUTPUT_HINT)?;
-    let to = walk.required(keys, "to", "write where the files shall go, such as `to: results:digits`");
+    let to = walk.required(
+        keys,
+        "to",
+        ("write where the files shall go, such as `to: results:digits`", "请写文件要放到哪里，如 `to: results:digits`"),
+    );
     let to = to.and_then(|it| walk.text(&it, OUTPUT_HINT));
     let layout = walk.optional(keys, "layout").and_then(|it| layout(walk, &it));
     let argument = walk.optional(keys, "argument").and_then(|it| walk.text(&it, FLAG_HINT));
@@ -116,13 +127,15 @@ pub(super) fn output(walk: &mut Walk, field: &Field<'_>) -> Option<Output> {
 }
 
 fn layout(walk: &mut Walk, field: &Field<'_>) -> Option<Layout> {
-    const HINT: &str =
-        "write `chief` for the chief at the place itself and others below their names, or `tasks` for everyone below its name";
+    const HINT: Said = (
+        "write `chief` for the chief at the place itself and others below their names, or `tasks` for everyone below its name",
+        "写 `chief`：主任务直接放在该位置，其余任务放在各自名字的目录下；写 `tasks`：每个任务都放在各自名字的目录下",
+    );
     match walk.text(field, HINT)?.as_str() {
         "chief" => Some(Layout::Chief),
         "tasks" => Some(Layout::Tasks),
         other => {
-            walk.tell(field, format!("{} is not a layout", super::shown(other)), HINT);
+            walk.tell(field, said!("{} is not a layout", "{} 不是可用的布局", super::shown(other)), HINT);
             None
         }
     }

@@ -6,7 +6,7 @@ use super::{
     read::{OF_NOTHING_ELSE, count, truth},
     walk::{Field, Walk},
 };
-use crate::located::Value;
+use crate::{located::Value, words::Said};
 
 /// Where the code comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,20 +60,22 @@ impl From<String> for Code {
     }
 }
 
-const HINT: &str =
-    "write the path of a directory, a repository such as `{git: \"https://…\", ref: main}`, or a volume and a path such as `data:code`";
+const HINT: Said = (
+    "write the path of a directory, a repository such as `{git: \"https://…\", ref: main}`, or a volume and a path such as `data:code`",
+    "请写目录的路径、代码仓库（如 `{git: \"https://…\", ref: main}`），或数据卷加路径（如 `data:code`）",
+);
 
 pub(super) fn read(walk: &mut Walk, field: &Field<'_>) -> Option<Code> {
     if !matches!(field.node.value, Value::Map(_)) {
         return walk.text(field, HINT).map(Code::Place);
     }
     let keys = &mut walk.keys(field, field.node.place, HINT)?;
-    let text = |walk: &mut Walk, it: Field<'_>| walk.text(&it, "write a line of text");
+    let text = |walk: &mut Walk, it: Field<'_>| walk.text(&it, ("write a line of text", "请写一行文本"));
     let git = walk.optional(keys, "git").and_then(|it| text(walk, it));
     let read = GitCode {
-        reference: walk.optional(keys, "ref").and_then(|it| walk.word(&it, "write a branch, a tag or a commit")),
+        reference: walk.optional(keys, "ref").and_then(|it| walk.word(&it, ("write a branch, a tag or a commit", "请写分支、标签或提交"))),
         user: walk.optional(keys, "user").and_then(|it| text(walk, it)),
-        password: walk.optional(keys, "password").and_then(|it| walk.word(&it, "write `{{ secrets.git }}`")),
+        password: walk.optional(keys, "password").and_then(|it| walk.word(&it, ("write `{{ secrets.git }}`", "请写 `{{ secrets.git }}`"))),
         submodules: walk.optional(keys, "submodules").and_then(|it| truth(walk, &it)),
         lfs: walk.optional(keys, "lfs").and_then(|it| truth(walk, &it)),
         depth: walk.optional(keys, "depth").and_then(|it| count(walk, &it, 0)),
@@ -89,7 +91,14 @@ pub(super) fn read(walk: &mut Walk, field: &Field<'_>) -> Option<Code> {
         (None, Some(upload), None) if alone => Some(Code::Upload(UploadedCode { upload })),
         (None, None, Some(at)) if alone => Some(Code::At(CodeAt { at })),
         _ => {
-            walk.tell(field, "must have one of `git`, `at` and `upload`, and only `git` takes more keys".into(), HINT);
+            walk.tell(
+                field,
+                (
+                    "must have one of `git`, `at` and `upload`, and only `git` takes more keys",
+                    "`git`、`at`、`upload` 要写且只能写一个，只有 `git` 可以带其他键",
+                ),
+                HINT,
+            );
             None
         }
     }

@@ -6,6 +6,7 @@ use super::{
     read::{OF_NOTHING_ELSE, texts, truth},
     walk::{Field, Walk},
 };
+use crate::words::Said;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,9 +22,12 @@ pub struct Metrics {
     pub off: Option<bool>,
 }
 
-const HINT: &str = "write `rules`, `files` or `off: true` below it";
-const RULES_HINT: &str = r"write a list of regular expressions in single quotes, such as ['loss (?P<loss>\S+)']";
-const FILES_HINT: &str = "write a list of file names, such as [history.csv]";
+const HINT: Said = ("write `rules`, `files` or `off: true` below it", "请在它下面写 `rules`、`files` 或 `off: true`");
+const RULES_HINT: Said = (
+    r"write a list of regular expressions in single quotes, such as ['loss (?P<loss>\S+)']",
+    r"请写正则表达式的列表，放在单引号里，如 ['loss (?P<loss>\S+)']",
+);
+const FILES_HINT: Said = ("write a list of file names, such as [history.csv]", "请写文件名的列表，如 [history.csv]");
 
 pub(super) fn read(walk: &mut Walk, field: &Field<'_>) -> Option<Metrics> {
     let keys = &mut walk.keys(field, field.node.place, HINT)?;

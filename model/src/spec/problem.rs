@@ -2,7 +2,12 @@
 
 use std::fmt;
 
-use crate::{located::Place, wire::ProblemView};
+use crate::{
+    located::Place,
+    said,
+    wire::ProblemView,
+    words::{Bilingual, Lang, Words},
+};
 
 /// A file can be wrong in more ways than anyone reads; the rest is counted.
 pub const PROBLEMS_MAX: usize = 100;
@@ -14,17 +19,18 @@ pub struct Problem {
     /// From 1; 0 where there is no file to point into.
     pub line: u32,
     pub column: u32,
-    pub message: String,
-    pub hint: Option<String>,
+    pub message: Words,
+    /// Boxed, because problems are errors that are handed about.
+    pub hint: Option<Box<Words>>,
 }
 
 impl Problem {
-    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { path: path.into(), line: 0, column: 0, message: message.into(), hint: None }
+    pub fn new(path: impl Into<String>, message: impl Bilingual) -> Self {
+        Self { path: path.into(), line: 0, column: 0, message: message.words(), hint: None }
     }
 
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+    pub fn hint(mut self, hint: impl Bilingual) -> Self {
+        self.hint = Some(Box::new(hint.words()));
         self
     }
 
@@ -36,24 +42,27 @@ impl Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.line > 0 {
-            write!(f, "line {}, column {}: ", self.line, self.column)?;
-        }
-        if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
-        }
-        f.write_str(&self.message)?;
-        match &self.hint {
-            Some(hint) => write!(f, " ({hint})"),
-            None => Ok(()),
-        }
+        f.write_str(&self.words().en)
+    }
+}
+
+impl Problem {
+    /// All of it as one line.
+    pub fn words(&self) -> Words {
+        let Problem { path, line, column, message, hint } = self;
+        let place = if *line > 0 { said!("line {line}, column {column}: ", "第 {line} 行第 {column} 列：") } else { Words::default() };
+        let path = if path.is_empty() { Words::default() } else { said!("{path}: ", "{path}：") };
+        let hint = hint.as_ref().map_or_else(Words::default, |it| Words::new(format!(" ({})", it.en), format!("（{}）", it.say(Lang::Zh))));
+        let all = |lang| [&place, &path, message, &hint].map(|it| it.say(lang)).concat();
+        Words::new(all(Lang::En), all(Lang::Zh))
     }
 }
 
 impl From<&Problem> for ProblemView {
     fn from(problem: &Problem) -> Self {
         let Problem { path, line, column, message, hint } = problem.clone();
-        Self { path, line, column, message, hint }
+        let (hint, hint_zh) = hint.map(|it| (it.en.clone(), it.zh.clone())).unzip();
+        Self { path, line, column, message: message.en, hint, message_zh: message.zh, hint_zh }
     }
 }
 
@@ -63,14 +72,14 @@ pub(crate) fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
     let left_out = problems.len().saturating_sub(PROBLEMS_MAX);
     if left_out > 0 {
         problems.truncate(PROBLEMS_MAX);
-        problems.push(Problem::new("", format!("and {left_out} more problems")));
+        problems.push(Problem::new("", said!("and {left_out} more problems", "另外还有 {left_out} 个问题")));
     }
     problems
 }
 
 /// A value as it may stand in a message: short, on one line, and without anything a terminal would obey.
 pub(crate) fn shown(text: &str) -> String {
-    if text.is_empty() { "an empty text".into() } else { format!("`{}`", harmless(text)) }
+    if text.is_empty() { "`\"\"`".into() } else { format!("`{}`", harmless(text)) }
 }
 
 /// The same for where it is clear that it is a value.
@@ -109,12 +118,15 @@ mod tests {
     #[test]
     fn a_problem_is_one_line_of_words_and_goes_over_the_wire_whole() {
         let place = Place { line: 3, column: 5 };
-        let problem = Problem::new("roles.worker.cpus", "is 0").at(place).hint("write a number such as 2");
+        let problem =
+            Problem::new("roles.worker.cpus", ("is 0", "写的是 0")).at(place).hint(("write a number such as 2", "请写一个数，如 2"));
         assert_eq!(problem.to_string(), "line 3, column 5: roles.worker.cpus: is 0 (write a number such as 2)");
-        assert_eq!(Problem::new("", "is empty").to_string(), "is empty");
-        let ProblemView { path, line, column, message, hint } = ProblemView::from(&problem);
+        assert_eq!(problem.words().zh, "第 3 行第 5 列：roles.worker.cpus：写的是 0（请写一个数，如 2）");
+        assert_eq!(Problem::new("", ("is empty", "是空的")).to_string(), "is empty");
+        let ProblemView { path, line, column, message, hint, message_zh, hint_zh } = ProblemView::from(&problem);
         assert_eq!((path, line, column), ("roles.worker.cpus".into(), 3, 5));
         assert_eq!((message, hint), ("is 0".into(), Some("write a number such as 2".into())));
+        assert_eq!((message_zh, hint_zh), ("写的是 0".into(), Some("请写一个数，如 2".into())));
     }
 
     #[test]
@@ -122,7 +134,7 @@ mod tests {
         assert_eq!(shown("a\u{1b}[31m\nb"), r"`a\u{1b}[31m\u{a}b`");
         assert_eq!(shown("\u{202e}evil"), r"`\u{202e}evil`");
         assert_eq!(shown(&"é".repeat(100)).chars().count(), 63);
-        assert_eq!(shown(""), "an empty text");
+        assert_eq!(shown(""), "`\"\"`");
     }
 
     #[test]

@@ -9,7 +9,11 @@ use super::{
     Size, Threshold, ThresholdWord, channels, code, in_order, metrics, secrets,
     walk::{Elsewhere, Field, Keys, Places, Walk, is_null, scalar, whole_number},
 };
-use crate::located::{self, Kind, Node, Place, Value};
+use crate::{
+    located::{self, Kind, Node, Place, Value},
+    said,
+    words::{Said, listed},
+};
 
 /// As much of a job file as could be read, and what was wrong with the rest.
 pub(crate) struct Reading {
@@ -38,7 +42,11 @@ pub(crate) fn read_all(text: &str) -> Reading {
         Some(root) => job(&mut walk, &root),
         None => {
             if walk.problems.is_empty() {
-                walk.problems.push(Problem::new("", "the file is empty").at(START_OF_FILE).hint("a job needs at least `name` and `roles`"));
+                walk.problems.push(
+                    Problem::new("", ("the file is empty", "文件是空的"))
+                        .at(START_OF_FILE)
+                        .hint(("a job needs at least `name` and `roles`", "作业至少要有 `name` 和 `roles`")),
+                );
             }
             None
         }
@@ -50,7 +58,7 @@ pub(crate) fn read_all(text: &str) -> Reading {
 
 const OF_A_ROLE: Elsewhere = Elsewhere {
     keys: &["command", "tasks", "cpus", "memory", "shared_memory", "accelerators", "ports", "completion"],
-    place: "in a role, such as `worker` under `roles`",
+    place: ("in a role, such as `worker` under `roles`", "写在角色里，例如 `roles` 下的 `worker`"),
 };
 const OF_THE_JOB: Elsewhere = Elsewhere {
     keys: &[
@@ -78,45 +86,58 @@ const OF_THE_JOB: Elsewhere = Elsewhere {
         "from",
         "roles",
     ],
-    place: "at the top of the file, for the whole job",
+    place: ("at the top of the file, for the whole job", "写在文件最外层，对整个作业生效"),
 };
-pub(super) const OF_NOTHING_ELSE: Elsewhere = Elsewhere { keys: &[], place: "" };
+pub(super) const OF_NOTHING_ELSE: Elsewhere = Elsewhere { keys: &[], place: ("", "") };
 
-const TEXT_HINT: &str = "write a line of text";
-const DURATION_HINT: &str = "write 90s, 15m, 12h or 7d";
-const ENV_HINT: &str = "write `NAME: value` pairs";
+const TEXT_HINT: Said = ("write a line of text", "请写一行文本");
+const DURATION_HINT: Said = ("write 90s, 15m, 12h or 7d", "请写成 90s、15m、12h 或 7d 这样");
+const ENV_HINT: Said = ("write `NAME: value` pairs", "请写成一组 `NAME: value`");
 
 fn job(walk: &mut Walk, root: &Node) -> Option<JobSpec> {
     let whole = Field { path: String::new(), node: root };
-    let keys = &mut walk.keys(&whole, START_OF_FILE, "a job file begins with a line such as `name: digits`")?;
-    let name = walk.required(keys, "name", "give the job a name, such as `name: digits`");
+    let keys = &mut walk.keys(
+        &whole,
+        START_OF_FILE,
+        ("a job file begins with a line such as `name: digits`", "作业文件以 `name: digits` 这样的一行开头"),
+    )?;
+    let name = walk.required(keys, "name", ("give the job a name, such as `name: digits`", "请给作业起名，如 `name: digits`"));
     let spec = JobSpec {
         name: name.and_then(|it| walk.text(&it, TEXT_HINT)).unwrap_or_default(),
         description: walk.optional(keys, "description").and_then(|it| walk.text(&it, TEXT_HINT)),
-        tags: walk.optional(keys, "tags").map(|it| texts(walk, &it, "write `[first, second]`")).unwrap_or_default(),
+        tags: walk
+            .optional(keys, "tags")
+            .map(|it| texts(walk, &it, ("write `[first, second]`", "请写成 `[first, second]` 这样")))
+            .unwrap_or_default(),
         priority: walk.optional(keys, "priority").and_then(|it| priority(walk, &it)),
         retries: walk.optional(keys, "retries").and_then(|it| retries(walk, &it)),
         gang: walk.optional(keys, "gang").and_then(|it| truth(walk, &it)),
         max_duration: walk.optional(keys, "max_duration").and_then(|it| duration(walk, &it)),
         stop_grace: walk.optional(keys, "stop_grace").and_then(|it| duration(walk, &it)),
         keep_failed: walk.optional(keys, "keep_failed").and_then(|it| duration(walk, &it)),
-        framework: walk
-            .optional(keys, "framework")
-            .and_then(|it| walk.text(&it, "write a framework such as `tensorflow` or `pytorch@2.9`")),
+        framework: walk.optional(keys, "framework").and_then(|it| {
+            walk.text(&it, ("write a framework such as `tensorflow` or `pytorch@2.9`", "请写框架名，如 `tensorflow` 或 `pytorch@2.9`"))
+        }),
         image: walk.optional(keys, "image").and_then(|it| walk.text(&it, TEXT_HINT)),
         params: walk.optional(keys, "params").map(|it| params(walk, &it)).unwrap_or_default(),
         secrets: walk.optional(keys, "secrets").map(|it| secrets::all(walk, &it)).unwrap_or_default(),
         conventions: walk.optional(keys, "conventions").map(|it| conventions(walk, &it)),
         code: walk.optional(keys, "code").and_then(|it| code::read(walk, &it)),
-        requirements: walk.optional(keys, "requirements").and_then(|it| walk.text(&it, "write a file of the code, or `none`")),
+        requirements: walk
+            .optional(keys, "requirements")
+            .and_then(|it| walk.text(&it, ("write a file of the code, or `none`", "请写代码里的一个文件，或 `none`"))),
         setup: walk.optional(keys, "setup").and_then(|it| walk.text(&it, TEXT_HINT)),
         input: walk.optional(keys, "input").and_then(|it| channels::input(walk, &it)),
         inputs: walk.optional(keys, "inputs").map(|it| named(walk, &it, channels::input)).unwrap_or_default(),
         output: walk.optional(keys, "output").and_then(|it| channels::output(walk, &it)),
         outputs: walk.optional(keys, "outputs").map(|it| named(walk, &it, channels::output)).unwrap_or_default(),
-        logs: walk.optional(keys, "logs").and_then(|it| walk.text(&it, "write a volume and a path such as `results:logs`")),
+        logs: walk
+            .optional(keys, "logs")
+            .and_then(|it| walk.text(&it, ("write a volume and a path such as `results:logs`", "请写数据卷加路径，如 `results:logs`"))),
         metrics: walk.optional(keys, "metrics").and_then(|it| metrics::read(walk, &it)),
-        from: walk.optional(keys, "from").and_then(|it| walk.text(&it, "write a job and version such as `digits@2`, or a place")),
+        from: walk.optional(keys, "from").and_then(|it| {
+            walk.text(&it, ("write a job and version such as `digits@2`, or a place", "请写作业和版本（如 `digits@2`），或一个位置"))
+        }),
         env: walk.optional(keys, "env").map(|it| env(walk, &it)).unwrap_or_default(),
         roles: roles(walk, keys),
     };
@@ -126,12 +147,12 @@ fn job(walk: &mut Walk, root: &Node) -> Option<JobSpec> {
 
 /// Channels by the names a person chooses.
 fn named<T>(walk: &mut Walk, field: &Field<'_>, read: fn(&mut Walk, &Field<'_>) -> Option<T>) -> IndexMap<String, T> {
-    let named = walk.open_map(field, "write `NAME: place` pairs");
+    let named = walk.open_map(field, ("write `NAME: place` pairs", "请写成一组 `NAME: 位置`"));
     named.into_iter().filter_map(|(name, field, _)| Some((name.to_owned(), read(walk, &field)?))).collect()
 }
 
 fn roles(walk: &mut Walk, keys: &mut Keys<'_>) -> IndexMap<String, RoleSpec> {
-    let hint = "write `worker:` and under it at least `command: …`";
+    let hint = ("write `worker:` and under it at least `command: …`", "请写 `worker:`，并在它下面至少写 `command: …`");
     let Some(field) = walk.required_or_meant(keys, "roles", hint) else { return IndexMap::new() };
     let named = walk.open_map(&field, hint);
     named.into_iter().map(|(name, field, place)| (name.to_owned(), role(walk, &field, place))).collect()
@@ -141,7 +162,9 @@ fn role(walk: &mut Walk, field: &Field<'_>, place: Place) -> RoleSpec {
     let nothing = Node { place, value: Value::Map(Vec::new()) };
     // `worker:` with nothing under it is a role without a command, not a value of the wrong shape.
     let node = if is_null(field.node) { &nothing } else { field.node };
-    let Some(mut keys) = walk.keys(&Field { path: field.path.clone(), node }, place, "write `command: …` under it") else {
+    let Some(mut keys) =
+        walk.keys(&Field { path: field.path.clone(), node }, place, ("write `command: …` under it", "请在它下面写 `command: …`"))
+    else {
         return RoleSpec::default();
     };
     let keys = &mut keys;
@@ -163,16 +186,19 @@ fn role(walk: &mut Walk, field: &Field<'_>, place: Place) -> RoleSpec {
 }
 
 fn command(walk: &mut Walk, keys: &mut Keys<'_>) -> Command {
-    const HINT: &str = "write a line such as `command: python3 train.py`, or a list of words";
+    const HINT: Said = (
+        "write a line such as `command: python3 train.py`, or a list of words",
+        "请写一行命令，如 `command: python3 train.py`，或由各个词组成的列表",
+    );
     let Some(field) = walk.required(keys, "command", HINT) else { return Command::default() };
     if !matches!(field.node.value, Value::List(_)) {
         return walk.text(&field, HINT).map(Command::Line).unwrap_or_default();
     }
     let words = walk.list(&field, HINT).unwrap_or_default();
-    Command::Words(words.iter().filter_map(|it| walk.word(it, "put the word in quotes")).collect())
+    Command::Words(words.iter().filter_map(|it| walk.word(it, ("put the word in quotes", "请给这个词加上引号"))).collect())
 }
 
-pub(super) fn texts(walk: &mut Walk, field: &Field<'_>, hint: &str) -> Vec<String> {
+pub(super) fn texts(walk: &mut Walk, field: &Field<'_>, hint: Said) -> Vec<String> {
     let items = walk.list(field, hint).unwrap_or_default();
     items.iter().filter_map(|it| walk.text(it, hint)).collect()
 }
@@ -181,7 +207,11 @@ pub(super) fn texts(walk: &mut Walk, field: &Field<'_>, hint: &str) -> Vec<Strin
 fn env(walk: &mut Walk, field: &Field<'_>) -> BTreeMap<String, String> {
     let named = walk.open_map(field, ENV_HINT);
     let hint = |it: &Field<'_>| {
-        if is_null(it.node) { "write \"\" for an empty value" } else { "write one value, in quotes if it is more than a word" }
+        if is_null(it.node) {
+            ("write \"\" for an empty value", "空值请写 \"\"")
+        } else {
+            ("write one value, in quotes if it is more than a word", "请写一个值；不止一个词时加上引号")
+        }
     };
     let value = |walk: &mut Walk, it: &Field<'_>| walk.word(it, hint(it)).unwrap_or_default();
     named.into_iter().map(|(name, field, _)| (name.to_owned(), value(walk, &field))).collect()
@@ -189,14 +219,14 @@ fn env(walk: &mut Walk, field: &Field<'_>) -> BTreeMap<String, String> {
 
 /// The plan tells a number below `least`; here it is only said what to write.
 pub(super) fn count(walk: &mut Walk, field: &Field<'_>, least: u32) -> Option<u32> {
-    walk.whole(field, &format!("a whole number, {least} or more"), "write a number such as 2")
+    walk.whole(field, said!("a whole number, {least} or more", "不小于 {least} 的整数"), ("write a number such as 2", "请写一个数，如 2"))
 }
 
 pub(super) fn truth(walk: &mut Walk, field: &Field<'_>) -> Option<bool> {
     if let Some((_, Kind::Bool(value))) = scalar(field.node) {
         return Some(value);
     }
-    walk.wrong(field, "true or false", "write true or false, without quotes");
+    walk.wrong(field, ("true or false", "true 或 false"), ("write true or false, without quotes", "请写 true 或 false，不要加引号"));
     None
 }
 
@@ -204,14 +234,18 @@ fn retries(walk: &mut Walk, field: &Field<'_>) -> Option<Retries> {
     match scalar(field.node) {
         Some((scalar, Kind::Text)) if scalar.text == "always" => Some(Retries::Word(RetriesWord::Always)),
         Some((scalar, Kind::Text)) if scalar.text == "forever" => Some(Retries::Word(RetriesWord::Forever)),
-        Some((_, Kind::Text | Kind::Int(_) | Kind::Float(_) | Kind::Bool(_) | Kind::Null)) | None => {
-            walk.whole(field, "a whole number, 0 or more, `always` or `forever`", "write a number such as 2").map(Retries::Count)
-        }
+        Some((_, Kind::Text | Kind::Int(_) | Kind::Float(_) | Kind::Bool(_) | Kind::Null)) | None => walk
+            .whole(
+                field,
+                ("a whole number, 0 or more, `always` or `forever`", "不小于 0 的整数、`always` 或 `forever`"),
+                ("write a number such as 2", "请写一个数，如 2"),
+            )
+            .map(Retries::Count),
     }
 }
 
 fn params(walk: &mut Walk, field: &Field<'_>) -> IndexMap<String, Param> {
-    let named = walk.open_map(field, "write `NAME: value` pairs");
+    let named = walk.open_map(field, ("write `NAME: value` pairs", "请写成一组 `NAME: value`"));
     named.into_iter().filter_map(|(name, field, _)| Some((name.to_owned(), param(walk, &field)?))).collect()
 }
 
@@ -222,28 +256,42 @@ fn param(walk: &mut Walk, field: &Field<'_>) -> Option<Param> {
         Some((_, Kind::Float(value))) if value.is_finite() => Some(Param::Number(value)),
         Some((scalar, Kind::Text | Kind::Float(_))) => Some(Param::Text(scalar.text.clone())),
         Some((_, Kind::Null)) | None => {
-            walk.wrong(field, "a number, true or false, or text", "write one value, in quotes if it is more than a word");
+            walk.wrong(
+                field,
+                ("a number, true or false, or text", "数字、true 或 false，或文本"),
+                ("write one value, in quotes if it is more than a word", "请写一个值；不止一个词时加上引号"),
+            );
             None
         }
     }
 }
 
 fn conventions(walk: &mut Walk, field: &Field<'_>) -> Vec<Convention> {
-    let names = Convention::ALL.map(Convention::text).join(", ");
-    let items = walk.list(field, "write `[tf_config, torch]`, or `[]` for none").unwrap_or_default();
+    let names = Convention::ALL.map(Convention::text);
+    let items = walk
+        .list(field, ("write `[tf_config, torch]`, or `[]` for none", "请写成 `[tf_config, torch]` 这样；都不要就写 `[]`"))
+        .unwrap_or_default();
     let mut known = Vec::new();
     for item in items {
-        let Some(text) = walk.text(&item, "write a name such as tf_config") else { continue };
+        let Some(text) = walk.text(&item, ("write a name such as tf_config", "请写名字，如 tf_config")) else { continue };
         match Convention::from_text(&text) {
             Some(it) => known.push(it),
-            None => walk.tell(&item, format!("{} is not a convention", super::shown(&text)), &format!("there are {names}")),
+            None => walk.tell(
+                &item,
+                said!("{} is not a convention", "没有 {} 这种约定", super::shown(&text)),
+                listed(("there are", "可用的有"), &names),
+            ),
         }
     }
     known
 }
 
 fn priority(walk: &mut Walk, field: &Field<'_>) -> Option<i32> {
-    walk.whole(field, &format!("a whole number from {} to {}", i32::MIN, i32::MAX), "write a number such as 10 or -5")
+    walk.whole(
+        field,
+        said!("a whole number from {} to {}", "{} 到 {} 之间的整数", i32::MIN, i32::MAX),
+        ("write a number such as 10 or -5", "请写一个数，如 10 或 -5"),
+    )
 }
 
 fn number(walk: &mut Walk, field: &Field<'_>) -> Option<f64> {
@@ -251,23 +299,27 @@ fn number(walk: &mut Walk, field: &Field<'_>) -> Option<f64> {
         Some((_, Kind::Int(number))) => Some(number as f64),
         Some((_, Kind::Float(number))) => Some(number),
         Some((_, Kind::Null | Kind::Bool(_) | Kind::Text)) | None => {
-            walk.wrong(field, "a number", "write a number such as 2 or 0.5, without quotes");
+            walk.wrong(
+                field,
+                ("a number", "数字"),
+                ("write a number such as 2 or 0.5, without quotes", "请写一个数，如 2 或 0.5，不要加引号"),
+            );
             None
         }
     }
 }
 
 fn size(walk: &mut Walk, field: &Field<'_>) -> Option<Size> {
-    const HINT: &str = "write a size such as 512MiB or 4GiB, or a number of bytes";
+    const HINT: Said = ("write a size such as 512MiB or 4GiB, or a number of bytes", "请写大小，如 512MiB 或 4GiB，或直接写字节数");
     let Some((scalar, kind)) = scalar(field.node) else {
-        walk.wrong(field, "a size", HINT);
+        walk.wrong(field, ("a size", "大小"), HINT);
         return None;
     };
     match (kind, whole_number(kind).and_then(|number| u64::try_from(number).ok())) {
         (Kind::Text, _) => return Some(Size::Text(scalar.text.clone())),
         (_, Some(bytes)) => return Some(Size::Bytes(bytes)),
-        (Kind::Float(_), None) => walk.wrong(field, "a size", &format!("add a unit: {}GiB", scalar.text)),
-        (Kind::Int(_) | Kind::Null | Kind::Bool(_), None) => walk.wrong(field, "a size", HINT),
+        (Kind::Float(_), None) => walk.wrong(field, ("a size", "大小"), said!("add a unit: {}GiB", "请加上单位：{}GiB", scalar.text)),
+        (Kind::Int(_) | Kind::Null | Kind::Bool(_), None) => walk.wrong(field, ("a size", "大小"), HINT),
     }
     None
 }
@@ -278,27 +330,33 @@ fn duration(walk: &mut Walk, field: &Field<'_>) -> Option<String> {
         Some((scalar, Kind::Text)) => Some(scalar.text.clone()),
         Some((_, kind)) if whole_number(kind).is_some() => whole_number(kind).map(|seconds| seconds.to_string()),
         Some((_, Kind::Int(_) | Kind::Float(_) | Kind::Null | Kind::Bool(_))) | None => {
-            walk.wrong(field, "a time", DURATION_HINT);
+            walk.wrong(field, ("a time", "时长"), DURATION_HINT);
             None
         }
     }
 }
 
-fn counts(walk: &mut Walk, field: &Field<'_>, least: u32, hint: &str) -> BTreeMap<String, u32> {
+fn counts(walk: &mut Walk, field: &Field<'_>, least: u32, hint: Said) -> BTreeMap<String, u32> {
     let named = walk.open_map(field, hint);
     named.into_iter().filter_map(|(name, field, _)| Some((name.to_owned(), count(walk, &field, least)?))).collect()
 }
 
 fn accelerators(walk: &mut Walk, field: &Field<'_>) -> Option<Accelerators> {
-    const HINT: &str = "write a number such as 2, or a number by type such as `{A100: 2}`";
+    const HINT: Said =
+        ("write a number such as 2, or a number by type such as `{A100: 2}`", "请写一个数，如 2；或按型号写，如 `{A100: 2}`");
     match &field.node.value {
         Value::Map(_) => Some(Accelerators::ByType(counts(walk, field, 0, HINT))),
-        Value::Scalar(_) | Value::List(_) | Value::Refused => walk.whole(field, "a whole number or a map", HINT).map(Accelerators::AnyType),
+        Value::Scalar(_) | Value::List(_) | Value::Refused => {
+            walk.whole(field, ("a whole number or a map", "整数或键值对"), HINT).map(Accelerators::AnyType)
+        }
     }
 }
 
 fn ports(walk: &mut Walk, field: &Field<'_>) -> Option<Ports> {
-    const HINT: &str = "write labels such as `[grpc]`, or how many by label such as `{grpc: 2}`";
+    const HINT: Said = (
+        "write labels such as `[grpc]`, or how many by label such as `{grpc: 2}`",
+        "请写端口标签，如 `[grpc]`；或每个标签要几个，如 `{grpc: 2}`",
+    );
     match &field.node.value {
         Value::Map(_) => {
             let named = walk.open_map(field, HINT);
@@ -308,7 +366,7 @@ fn ports(walk: &mut Walk, field: &Field<'_>) -> Option<Ports> {
         }
         Value::List(_) => Some(Ports::Labels(texts(walk, field, HINT))),
         Value::Scalar(_) | Value::Refused => {
-            walk.wrong(field, "a list or a map", HINT);
+            walk.wrong(field, ("a list or a map", "列表或键值对"), HINT);
             None
         }
     }
@@ -318,9 +376,11 @@ fn port_count(walk: &mut Walk, field: &Field<'_>, place: Place) -> Option<PortCo
     if !matches!(field.node.value, Value::Map(_)) {
         return count(walk, field, 1).map(PortCount::Any);
     }
-    let keys = &mut walk.keys(field, place, "write `{from: 8000, count: 2}`")?;
-    let from = walk.required(keys, "from", "write the first port, such as `from: 8000`");
-    let from = from.and_then(|it| walk.whole(&it, "a port from 1 to 65535", "write a number such as 8000"));
+    let keys = &mut walk.keys(field, place, ("write `{from: 8000, count: 2}`", "请写成 `{from: 8000, count: 2}` 这样"))?;
+    let from = walk.required(keys, "from", ("write the first port, such as `from: 8000`", "请写第一个端口，如 `from: 8000`"));
+    let from = from.and_then(|it| {
+        walk.whole(&it, ("a port from 1 to 65535", "1 到 65535 之间的端口"), ("write a number such as 8000", "请写一个数，如 8000"))
+    });
     let count = walk.optional(keys, "count").and_then(|it| count(walk, &it, 1));
     walk.no_more(keys, &OF_NOTHING_ELSE);
     Some(PortCount::Fixed(FixedPorts { from: from?, count }))
@@ -330,7 +390,10 @@ fn completion(walk: &mut Walk, keys: &mut Keys<'_>) -> Completion {
     let Some((field, place)) = walk.as_written(keys, "completion").filter(|(field, _)| !is_null(field.node)) else {
         return Completion::default();
     };
-    let Some(mut keys) = walk.keys(&field, place, "write `min_failed: 1` under it") else { return Completion::default() };
+    let Some(mut keys) = walk.keys(&field, place, ("write `min_failed: 1` under it", "请在它下面写 `min_failed: 1` 这样的规则"))
+    else {
+        return Completion::default();
+    };
     let keys = &mut keys;
     let read = Completion {
         min_failed: threshold(walk, keys, "min_failed"),
@@ -348,11 +411,22 @@ fn threshold(walk: &mut Walk, keys: &mut Keys<'_>, key: &'static str) -> Option<
         Some((scalar, Kind::Text)) if scalar.text == "never" => Some(Threshold::Word(ThresholdWord::Never)),
         // Nothing could mean "as usual" or "never"; a job's outcome must not hang on the guess.
         Some((_, Kind::Null)) => {
-            walk.tell(&field, "is there without a value".into(), "write `never` if that is meant, or remove the key for the usual rule");
+            walk.tell(
+                &field,
+                ("is there without a value", "写了却没有值"),
+                (
+                    "write `never` if that is meant, or remove the key for the usual rule",
+                    "如果想写“永不”，请写 `never`；想用默认规则，请删掉这个键",
+                ),
+            );
             None
         }
-        Some((_, Kind::Text | Kind::Int(_) | Kind::Float(_) | Kind::Bool(_))) | None => {
-            walk.whole(&field, "a whole number, `all` or `never`", "write 1, all or never").map(Threshold::Count)
-        }
+        Some((_, Kind::Text | Kind::Int(_) | Kind::Float(_) | Kind::Bool(_))) | None => walk
+            .whole(
+                &field,
+                ("a whole number, `all` or `never`", "整数、`all` 或 `never`"),
+                ("write 1, all or never", "请写 1、all 或 never"),
+            )
+            .map(Threshold::Count),
     }
 }

@@ -10,7 +10,7 @@ use super::{
     read::{OF_NOTHING_ELSE, truth},
     walk::{Field, Walk, is_null},
 };
-use crate::{located::Value, plan::SecretPlan, secret::SecretValues};
+use crate::{located::Value, plan::SecretPlan, said, secret::SecretValues, words::Said};
 
 /// What stands for a secret where it must not be shown.
 pub const MASK: &str = "******";
@@ -109,30 +109,42 @@ pub fn fill_masked(spec: &mut JobSpec, kept: &SecretValues) -> Result<(), Vec<Pr
 }
 
 fn unknown(name: &str) -> Problem {
-    let hint = "write the secret itself, or submit with `from` and the job that has it, as `trainmaster rerun` does";
-    Problem::new(join("secrets", name), format!("is `{MASK}`, which stands for a secret and is none")).hint(hint)
+    let hint = (
+        "write the secret itself, or submit with `from` and the job that has it, as `trainmaster rerun` does",
+        "请写出密钥本身；或像 `trainmaster rerun` 那样，用 `from` 指明保存着它的作业再提交",
+    );
+    Problem::new(
+        join("secrets", name),
+        said!("is `{MASK}`, which stands for a secret and is none", "写的是 `{MASK}`，它只是密钥的遮挡，不是密钥本身"),
+    )
+    .hint(hint)
 }
 
-const HINT: &str = "write the secret itself, `{named: NAME}` for one that you keep, or `{value: …, file: true}`";
+const HINT: Said = (
+    "write the secret itself, `{named: NAME}` for one that you keep, or `{value: …, file: true}`",
+    "请写出密钥本身；已保存的密钥写 `{named: NAME}`；要放进文件写 `{value: …, file: true}`",
+);
 
 pub(super) fn all(walk: &mut Walk, field: &Field<'_>) -> BTreeMap<String, Secret> {
-    let named = walk.open_map(field, "write `NAME: value` pairs");
+    let named = walk.open_map(field, ("write `NAME: value` pairs", "请写成一组 `NAME: value`"));
     named.into_iter().filter_map(|(name, field, _)| Some((name.to_owned(), one(walk, &field)?))).collect()
 }
 
 fn one(walk: &mut Walk, field: &Field<'_>) -> Option<Secret> {
     if !matches!(field.node.value, Value::Map(_)) {
-        let hint = if is_null(field.node) { "write \"\" for an empty value" } else { HINT };
+        let hint = if is_null(field.node) { ("write \"\" for an empty value", "空值请写 \"\"") } else { HINT };
         // A name that is used elsewhere is not missing too.
         return Some(Secret::Value(walk.word(field, hint).unwrap_or_default()));
     }
     let keys = &mut walk.keys(field, field.node.place, HINT)?;
     let value = walk.optional(keys, "value").and_then(|it| walk.word(&it, HINT));
-    let named = walk.optional(keys, "named").and_then(|it| walk.text(&it, "write the name of a secret that you keep"));
+    let named = walk
+        .optional(keys, "named")
+        .and_then(|it| walk.text(&it, ("write the name of a secret that you keep", "请写一个你已保存的密钥的名字")));
     let file = walk.optional(keys, "file").and_then(|it| truth(walk, &it));
     walk.no_more(keys, &OF_NOTHING_ELSE);
     if value.is_some() == named.is_some() {
-        walk.tell(field, "must have one of `value` and `named`".into(), HINT);
+        walk.tell(field, ("must have one of `value` and `named`", "`value` 和 `named` 要写且只能写一个"), HINT);
     }
     Some(Secret::Said(SaidSecret { value, named, file }))
 }

@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{Problem, join, shown, suggest::nearest};
-use crate::located::{Entry, Kind, Node, Place, Scalar, Value};
+use crate::{
+    located::{Entry, Kind, Node, Place, Scalar, Value},
+    said,
+    words::{Bilingual, Said, Words, listed, wrong_shape},
+};
 
 /// Where each path of the file stands.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,13 +45,13 @@ pub struct Keys<'a> {
     entries: Vec<&'a Entry>,
     asked: Vec<&'static str>,
     /// Required and not there, with the hint for it.
-    missing: Vec<(&'static str, &'static str)>,
+    missing: Vec<(&'static str, Words)>,
 }
 
 /// Keys of another level of the file, which people sometimes write one level too high or too low.
 pub struct Elsewhere {
     pub keys: &'static [&'static str],
-    pub place: &'static str,
+    pub place: Said,
 }
 
 /// One value and what it is called.
@@ -57,30 +61,30 @@ pub struct Field<'a> {
 }
 
 impl Walk {
-    pub fn tell(&mut self, field: &Field<'_>, message: String, hint: &str) {
+    pub fn tell(&mut self, field: &Field<'_>, message: impl Bilingual, hint: impl Bilingual) {
         self.problems.push(Problem::new(field.path.clone(), message).at(field.node.place).hint(hint));
     }
 
     /// Tells that the value has the wrong shape, unless it was refused already.
-    pub fn wrong(&mut self, field: &Field<'_>, must_be: &str, hint: &str) {
+    pub fn wrong(&mut self, field: &Field<'_>, must_be: impl Bilingual, hint: impl Bilingual) {
         match described(field.node) {
-            Some(it) => self.tell(field, format!("must be {must_be}, not {it}"), hint),
+            Some(it) => self.tell(field, wrong_shape(&must_be.words(), &it), hint),
             None => self.refused.push(field.path.clone()),
         }
     }
 
-    pub fn keys<'a>(&mut self, field: &Field<'a>, place: Place, hint: &str) -> Option<Keys<'a>> {
+    pub fn keys<'a>(&mut self, field: &Field<'a>, place: Place, hint: impl Bilingual) -> Option<Keys<'a>> {
         let Value::Map(entries) = &field.node.value else {
-            self.wrong(field, "a map", hint);
+            self.wrong(field, ("a map", "键值对"), hint);
             return None;
         };
         Some(Keys { path: field.path.clone(), place, entries: entries.iter().collect(), asked: Vec::new(), missing: Vec::new() })
     }
 
     /// The entries of a map whose keys a person chooses, with the place of the key for each.
-    pub fn open_map<'a>(&mut self, field: &Field<'a>, hint: &str) -> Vec<(&'a str, Field<'a>, Place)> {
+    pub fn open_map<'a>(&mut self, field: &Field<'a>, hint: impl Bilingual) -> Vec<(&'a str, Field<'a>, Place)> {
         let Value::Map(entries) = &field.node.value else {
-            self.wrong(field, "a map", hint);
+            self.wrong(field, ("a map", "键值对"), hint);
             return Vec::new();
         };
         let mut fields = Vec::new();
@@ -107,10 +111,10 @@ impl Walk {
         self.as_written(keys, key).map(|(field, _)| field).filter(|field| !is_null(field.node))
     }
 
-    pub fn required<'a>(&mut self, keys: &mut Keys<'a>, key: &'static str, hint: &'static str) -> Option<Field<'a>> {
+    pub fn required<'a>(&mut self, keys: &mut Keys<'a>, key: &'static str, hint: impl Bilingual) -> Option<Field<'a>> {
         match self.as_written(keys, key) {
-            None => keys.missing.push((key, hint)),
-            Some((field, _)) if is_null(field.node) => self.tell(&field, "is there without a value".into(), hint),
+            None => keys.missing.push((key, hint.words())),
+            Some((field, _)) if is_null(field.node) => self.tell(&field, ("is there without a value", "写了却没有值"), hint),
             Some((field, _)) => return Some(field),
         }
         None
@@ -118,14 +122,14 @@ impl Walk {
 
     /// The value of a required key, or of the one that was probably meant to be it: whoever misspells a word wants to hear of
     /// what is below it too. [`Walk::no_more`] tells of the word.
-    pub fn required_or_meant<'a>(&mut self, keys: &mut Keys<'a>, key: &'static str, hint: &'static str) -> Option<Field<'a>> {
+    pub fn required_or_meant<'a>(&mut self, keys: &mut Keys<'a>, key: &'static str, hint: impl Bilingual) -> Option<Field<'a>> {
         if keys.entries.iter().any(|entry| entry.key == key) {
             return self.required(keys, key, hint);
         }
         keys.asked.push(key);
         let is_meant = |entry: &&&Entry| nearest(&entry.key, &keys.asked) == Some(key) && !is_null(&entry.value);
         let Some(entry) = keys.entries.iter().find(is_meant).copied() else {
-            keys.missing.push((key, hint));
+            keys.missing.push((key, hint.words()));
             return None;
         };
         self.places.set(&join(&keys.path, key), entry.key_place);
@@ -140,7 +144,7 @@ impl Walk {
             if meant.contains(key) {
                 self.refused.push(path);
             } else {
-                self.problems.push(Problem::new(path, "is missing").at(keys.place).hint(*hint));
+                self.problems.push(Problem::new(path, ("is missing", "没有写")).at(keys.place).hint(hint.clone()));
             }
         }
     }
@@ -150,53 +154,55 @@ impl Walk {
         let belongs_elsewhere = elsewhere.keys.contains(&entry.key.as_str());
         let meant = nearest(&entry.key, &keys.asked).filter(|_| !belongs_elsewhere);
         let hint = match meant {
-            _ if belongs_elsewhere => format!("it belongs {}", elsewhere.place),
-            _ if entry.key == "<<" => "merging is not taken in job files; write the keys out".into(),
-            Some(key) => format!("did you mean `{key}`?"),
-            None => format!("the keys here are {}", keys.asked.join(", ")),
+            _ if belongs_elsewhere => Words::new(format!("it belongs {}", elsewhere.place.0), format!("它应该{}", elsewhere.place.1)),
+            _ if entry.key == "<<" => {
+                said!("merging is not taken in job files; write the keys out", "作业文件不支持合并；请把这些键直接写出来")
+            }
+            Some(key) => said!("did you mean `{key}`?", "是不是想写 `{key}`？"),
+            None => listed(("the keys here are", "这里可以写的键有"), &keys.asked),
         };
-        let problem = Problem::new(join(&keys.path, &entry.key), format!("unknown key {}", shown(&entry.key)));
+        let problem = Problem::new(join(&keys.path, &entry.key), said!("unknown key {}", "不认识的键 {}", shown(&entry.key)));
         self.problems.push(problem.at(entry.key_place).hint(hint));
         meant
     }
 
-    pub fn text(&mut self, field: &Field<'_>, hint: &str) -> Option<String> {
+    pub fn text(&mut self, field: &Field<'_>, hint: impl Bilingual) -> Option<String> {
         match scalar(field.node) {
             Some((scalar, Kind::Text)) => Some(scalar.text.clone()),
             Some((scalar, Kind::Bool(_) | Kind::Int(_) | Kind::Float(_))) => {
-                self.wrong(field, "text", &format!("put it in quotes: \"{}\"", scalar.text));
+                self.wrong(field, ("text", "文本"), said!("put it in quotes: \"{}\"", "请加上引号：\"{}\"", scalar.text));
                 None
             }
             Some((_, Kind::Null)) | None => {
-                self.wrong(field, "text", hint);
+                self.wrong(field, ("text", "文本"), hint);
                 None
             }
         }
     }
 
     /// Text, or a number or truth value by the letters it was written with.
-    pub fn word(&mut self, field: &Field<'_>, hint: &str) -> Option<String> {
+    pub fn word(&mut self, field: &Field<'_>, hint: impl Bilingual) -> Option<String> {
         match scalar(field.node) {
             Some((scalar, Kind::Text | Kind::Bool(_) | Kind::Int(_) | Kind::Float(_))) => Some(scalar.text.clone()),
             Some((_, Kind::Null)) | None => {
-                self.wrong(field, "text", hint);
+                self.wrong(field, ("text", "文本"), hint);
                 None
             }
         }
     }
 
-    pub fn whole<T: TryFrom<i128>>(&mut self, field: &Field<'_>, must_be: &str, hint: &str) -> Option<T> {
+    pub fn whole<T: TryFrom<i128>>(&mut self, field: &Field<'_>, must_be: impl Bilingual, hint: impl Bilingual) -> Option<T> {
         let number = scalar(field.node).and_then(|(_, kind)| whole_number(kind)).and_then(|number| T::try_from(number).ok());
         if number.is_none() {
             let quoted_number = matches!(&field.node.value, Value::Scalar(it) if !it.plain && it.text.parse::<i128>().is_ok());
-            self.wrong(field, must_be, if quoted_number { "write it without quotes" } else { hint });
+            self.wrong(field, must_be, if quoted_number { said!("write it without quotes", "请去掉引号") } else { hint.words() });
         }
         number
     }
 
-    pub fn list<'a>(&mut self, field: &Field<'a>, hint: &str) -> Option<Vec<Field<'a>>> {
+    pub fn list<'a>(&mut self, field: &Field<'a>, hint: impl Bilingual) -> Option<Vec<Field<'a>>> {
         let Value::List(items) = &field.node.value else {
-            self.wrong(field, "a list", hint);
+            self.wrong(field, ("a list", "列表"), hint);
             return None;
         };
         let mut fields = Vec::new();
@@ -231,16 +237,16 @@ pub fn is_null(node: &Node) -> bool {
 }
 
 /// What stands there, in words; nothing for what was refused already.
-fn described(node: &Node) -> Option<String> {
+fn described(node: &Node) -> Option<Words> {
     let words = match &node.value {
-        Value::List(_) => "a list".into(),
-        Value::Map(_) => "a map".into(),
+        Value::List(_) => said!("a list", "列表"),
+        Value::Map(_) => said!("a map", "键值对"),
         Value::Refused => return None,
         Value::Scalar(scalar) => match scalar.kind() {
-            Kind::Null => "nothing".into(),
-            Kind::Bool(_) => shown(&scalar.text),
-            Kind::Int(_) | Kind::Float(_) => format!("the number {}", shown(&scalar.text)),
-            Kind::Text => format!("the text {}", shown(&scalar.text)),
+            Kind::Null => said!("nothing", "空的"),
+            Kind::Bool(_) => Words::from(shown(&scalar.text)),
+            Kind::Int(_) | Kind::Float(_) => said!("the number {}", "数字 {}", shown(&scalar.text)),
+            Kind::Text => said!("the text {}", "文本 {}", shown(&scalar.text)),
         },
     };
     Some(words)

@@ -1,11 +1,16 @@
 //! Wrong job files, and everything a person is told about each.
 
+#[path = "../chinese/mod.rs"]
+mod chinese;
 mod keys;
 mod rules;
 mod shapes;
 mod training;
 
-use model::plan::{HouseRules, from_text};
+use model::{
+    plan::{HouseRules, from_text},
+    spec::Problem,
+};
 use proptest::prelude::*;
 
 const ROLES: &str = "roles:\n  worker:\n    command: python3 train.py\n";
@@ -33,8 +38,16 @@ fn role(lines: &str) -> String {
 fn told(text: &str) -> Vec<String> {
     match from_text(text, &HouseRules::default()) {
         Ok((_, plan)) => vec![format!("fine: {plan}")],
-        Err(problems) => problems.iter().map(ToString::to_string).collect(),
+        Err(problems) => problems.iter().map(in_both).collect(),
     }
+}
+
+/// The English of a problem, whose Chinese is there too.
+fn in_both(problem: &Problem) -> String {
+    for words in std::iter::once(&problem.message).chain(problem.hint.as_deref()) {
+        assert!(chinese::is_chinese(words), "{words:?}");
+    }
+    problem.to_string()
 }
 
 fn all_told(cases: &[(String, &[&str])]) {

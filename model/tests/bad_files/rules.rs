@@ -65,7 +65,7 @@ fn values_that_break_a_rule() {
         (
             job(r#"input: """#),
             &[
-                "line 2, column 8: input: an empty text names no place (write a volume and a path such as `data:mnist`, a directory's whole path, or a URL)",
+                "line 2, column 8: input: `\"\"` names no place (write a volume and a path such as `data:mnist`, a directory's whole path, or a URL)",
             ],
         ),
         (
@@ -73,7 +73,7 @@ fn values_that_break_a_rule() {
             &[
                 "line 2, column 7: env.BAD-NAME: `BAD-NAME` is not a name for a variable (use letters, digits and _, and begin with a letter or _)",
                 "line 2, column 20: env.2X: `2X` is not a name for a variable (use letters, digits and _, and begin with a letter or _)",
-                r#"line 2, column 27: env."": an empty text is not a name for a variable (use letters, digits and _, and begin with a letter or _)"#,
+                r#"line 2, column 27: env."": `""` is not a name for a variable (use letters, digits and _, and begin with a letter or _)"#,
                 "line 2, column 34: env.TRAINMASTER_JOB: `TRAINMASTER_JOB` is reserved: names that begin with TRAINMASTER_ tell a task about its job (choose another name)",
             ],
         ),

@@ -81,7 +81,7 @@ fn check(text: &str) -> Result<(), TestCaseError> {
     prop_assert!(!problems.is_empty());
     let lines = text.lines().count() as u32 + 1;
     for problem in &problems {
-        let counted = problem.message.starts_with("and ") && problem.message.ends_with("more problems");
+        let counted = problem.message.en.starts_with("and ") && problem.message.en.ends_with("more problems");
         prop_assert!(counted || (1..=lines).contains(&problem.line), "{problem}");
         prop_assert!(!problem.to_string().contains(char::is_control), "{problem}");
     }

@@ -29,7 +29,7 @@ use crate::{
         App,
         flow::{Flow, Gate},
         follow::{
-            Sent, event, has_not_grown, last_event_id, parse_cursor,
+            Sent, event, last_event_id, parse_cursor,
             watched::{Wanted, Watched},
         },
         log_files::LogFiles,
@@ -93,7 +93,7 @@ struct Follower {
 impl Follower {
     async fn next(mut self) -> Option<(Result<Event, Infallible>, Self)> {
         if let Some(gate) = &mut self.gate {
-            gate.room().await;
+            gate.room_for(self.waiting.front().map(|it| it.1)).await;
         }
         while self.waiting.is_empty() {
             if self.done {
@@ -114,10 +114,10 @@ impl Follower {
     /// Answers whether there was nothing new to read, wanted or not.
     async fn look(&mut self) -> Result<bool, Error> {
         self.watched.look().await?;
-        self.done = self.watched.gone;
+        self.done = self.watched.is_gone();
         let is_quiet = self.read_logs().await?;
         if let Some(summary) = self.watched.changed() {
-            self.waiting.push_back(event("state", &summary, &self.sent)?);
+            self.waiting.push_back(event("state", &*summary, &self.sent)?);
         }
         if is_quiet && self.waiting.is_empty() && self.watched.over().is_some() {
             self.finish()?;
@@ -151,8 +151,8 @@ impl Follower {
     fn finish(&mut self) -> Result<(), Error> {
         let last: Vec<RunKey> = self.logs.values().map(|log| log.reading.run.clone()).collect();
         last.iter().try_for_each(|run| self.let_go(run))?;
-        if let Some(summary) = self.watched.over().cloned() {
-            self.waiting.push_back(event("end", &summary, &self.sent)?);
+        if let Some(summary) = self.watched.over() {
+            self.waiting.push_back(event("end", &*summary, &self.sent)?);
         }
         self.done = true;
         Ok(())
@@ -160,7 +160,7 @@ impl Follower {
 
     async fn read_logs(&mut self) -> Result<bool, Error> {
         let mut is_quiet = true;
-        for attempts in self.watched.tasks.clone() {
+        for attempts in self.watched.tasks.clone().iter() {
             if self.waiting.len() >= LINES_WAITING_MAX {
                 return Ok(false);
             }
@@ -169,13 +169,12 @@ impl Follower {
                 Some(log) => log,
                 None => self.open(&attempts[0]).await?,
             };
-            let (log, lines) = if is_silent(&log) { (log, Vec::new()) } else { blocking(move || read_on(log)).await? };
+            let (log, lines) = if self.is_silent(&log) { (log, Vec::new()) } else { blocking(move || read_on(log)).await? };
             let (run, is_drained) = (log.reading.run.clone(), log.is_drained());
             self.sent.insert((run.task.clone(), run.attempt), log.place());
             self.logs.insert(task.clone(), log);
             if !is_drained {
                 is_quiet = false;
-                self.watched.stay_awake();
             } else if let Some(next) = attempts.iter().find(|it| it.attempt > run.attempt) {
                 // Its next attempt began, so this one says no more.
                 self.let_go(&run)?;
@@ -185,6 +184,11 @@ impl Follower {
             self.sift(&run, lines)?;
         }
         Ok(is_quiet)
+    }
+
+    /// A log that has not grown is seen by its length.
+    fn is_silent(&self, log: &Forward) -> bool {
+        log.is_drained() && self.watched.seen.has_not_grown(&log.reading.run, log.place())
     }
 
     async fn open(&self, run: &RunKey) -> Result<Forward, Error> {
@@ -220,11 +224,6 @@ impl Follower {
             Ok(())
         })
     }
-}
-
-/// A log that has not grown is seen by its length.
-fn is_silent(log: &Forward) -> bool {
-    log.is_drained() && has_not_grown(&log.reading.dir, log.place())
 }
 
 fn read_on(mut log: Forward) -> std::io::Result<(Forward, Vec<(u64, model::lines::LogLine)>)> {

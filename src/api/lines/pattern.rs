@@ -3,6 +3,7 @@
 use regex::{Regex, RegexBuilder, bytes};
 
 use crate::error::Error;
+use model::{said, words::Words};
 
 /// Matches that are marked in one line.
 const MATCHES_MAX: usize = 100;
@@ -19,12 +20,12 @@ pub struct Pattern {
 
 impl Pattern {
     pub fn new(text: &str, is_regex: bool, ignore_case: bool) -> Result<Self, Error> {
-        let bad = |why: String| Error::BadValue { name: "pattern", value: text.chars().take(200).collect(), wanted: why };
+        let bad = |why: Words| Error::BadValue { name: "pattern", value: text.chars().take(200).collect(), wanted: why };
         if text.is_empty() || text.len() > PATTERN_BYTES_MAX {
-            return Err(bad(format!("1 to {PATTERN_BYTES_MAX} bytes long")));
+            return Err(bad(said!("1 to {PATTERN_BYTES_MAX} bytes long", "长度为 1 到 {PATTERN_BYTES_MAX} 字节")));
         }
         let pattern = if is_regex { text.to_owned() } else { regex::escape(text) };
-        let wrong = |error: regex::Error| bad(format!("a regular expression: {}", last_line(&error.to_string())));
+        let wrong = |error: regex::Error| bad(said!("a regular expression: {}", "正则表达式（`{}`）", last_line(&error.to_string())));
         let lines = RegexBuilder::new(&pattern).case_insensitive(ignore_case).size_limit(COMPILED_BYTES_MAX).build().map_err(wrong)?;
         let mut blocks = bytes::RegexBuilder::new(&pattern);
         let blocks = blocks.case_insensitive(ignore_case).multi_line(true).crlf(true).size_limit(COMPILED_BYTES_MAX);

@@ -1,7 +1,10 @@
 //! What a task uses, told by a supervisor that does not share our disk.
 
 use axum::{extract::State, http::StatusCode};
-use model::wire::{ErrorBody, usage::UsageReport};
+use model::{
+    said,
+    wire::{ErrorBody, usage::UsageReport},
+};
 
 use crate::{
     api::{AppState, extract::Body, guard::OwnRun},
@@ -15,7 +18,7 @@ use crate::{
 #[utoipa::path(post, path = "/api/v1/runs/{run}/usage", params(("run" = String, Path)), request_body = UsageReport,
     responses((status = 204), (status = 400, body = ErrorBody), (status = 410, body = ErrorBody)))]
 pub async fn take(State(app): AppState, OwnRun(run): OwnRun, Body(body): Body) -> Result<StatusCode, Error> {
-    let wanted: String = "readings of what a task uses".into();
+    let wanted = said!("readings of what a task uses", "任务用量的读数");
     let report: UsageReport =
         serde_json::from_slice(&body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })?;
     let (key, text) = (run.clone(), run.to_string());

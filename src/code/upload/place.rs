@@ -56,7 +56,7 @@ impl Shelf {
         let trouble = |error: io::Error| platform(format!("the uploaded folder {digest} could not be laid out: {error}"));
         let place = self.dir.join(digest.to_string());
         let crash_point = "upload.tree-made-before-marked";
-        let once = Once { place: &place, noun: "uploaded code", is_usable: |place| tree(place).is_dir(), crash_point, waiting };
+        let once = Once { place: &place, noun: "uploaded code", is_usable: |place| tree(place).is_dir(), crash_point, boot: None, waiting };
         loop {
             if !once.is_whole() {
                 let bundle = room.bundle(digest).map_err(trouble)?.ok_or_else(gone)?;

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fs};
 use model::{
     ids::NodeName,
     resources::{MIB, Resources},
+    words::Words,
 };
 
 use crate::{config::NodeConfig, engine::Node};
@@ -37,7 +38,7 @@ fn node(config: &NodeConfig, index: usize, numbers: &mut Numbers) -> anyhow::Res
 fn open_node(name: NodeName, address: String, (cpus_milli, memory_bytes): (u64, u64), devices: BTreeMap<String, Vec<u32>>) -> Node {
     let accelerators = devices.iter().map(|(kind, indices)| (kind.clone(), indices.len() as u32)).collect();
     let capacity = Resources { cpus_milli, memory_bytes, accelerators };
-    Node { name, address, capacity, devices, open: true, reason: String::new() }
+    Node { name, address, capacity, devices, open: true, reason: Words::default() }
 }
 
 /// Nodes that share a machine share its numbering of devices: no index is given to two of them.

@@ -3,22 +3,24 @@
 
 use std::path::Path;
 
+use model::{said, words::Words};
 use nix::sys::statvfs::statvfs;
 
 const BYTES_MIN: u64 = 1 << 20;
 const FILES_MIN: u64 = 64;
 
 /// What there is too little of, if it is too little to begin a run.
-pub fn lacking(dir: &Path) -> Option<String> {
+pub fn lacking(dir: &Path) -> Option<Words> {
     let disk = statvfs(dir).ok()?;
     let bytes = disk.blocks_available() * disk.fragment_size();
-    let room = |what: String| Some(format!("the disk of {} is full: {what} left", dir.display()));
+    let dir = dir.display();
     if bytes < BYTES_MIN {
-        return room(format!("{} KiB", bytes >> 10));
+        return Some(said!("the disk of {dir} is full: {} KiB left", "{dir} 所在的磁盘满了：只剩 {} KiB", bytes >> 10));
     }
     // Some file systems do not count their files.
     if disk.files() > 0 && disk.files_available() < FILES_MIN {
-        return room(format!("room for {} files", disk.files_available()));
+        let files = disk.files_available();
+        return Some(said!("the disk of {dir} is full: room for {files} files left", "{dir} 所在的磁盘满了：只能再放 {files} 个文件"));
     }
     None
 }

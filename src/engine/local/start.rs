@@ -37,7 +37,7 @@ impl House {
             return self.mark(&dir, letter).map_err(|error| trouble(dir.path(), &error));
         }
         if let Some(why) = room::lacking(&runs_dir(&self.config.data)) {
-            return Err(EngineError::Away(why));
+            return Err(EngineError::Away(why.en));
         }
         self.write(&dir, letter).map_err(|error| trouble(dir.path(), &error))?;
         crash::point("start.before-spawn");

@@ -60,7 +60,7 @@ impl House {
         }
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let ending = Ending::new(Cause::Stopped { killed: false }, None, u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
-        exit::record(dir, &ending).map_err(away)
+        exit::record(dir, &ending).and_then(|()| exit::make_durable(dir)).map_err(away)
     }
 
     /// A run that is just being taken up finds its node down when it is looked at, so it is no loss to

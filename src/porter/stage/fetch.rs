@@ -78,9 +78,9 @@ impl Fetcher<'_> {
         let place = self.shelf.tree(&name);
         let crash_point = "input.made-before-marked";
         let is_usable = |place: &std::path::Path| shelf::files_of(place).is_dir();
-        let once = Once { place: &place, noun: "input", is_usable, crash_point, waiting: &self.waiting };
+        let once = Once { place: &place, noun: "input", is_usable, crash_point, boot: self.shelf.lends_in(), waiting: &self.waiting };
         loop {
-            if let Some(held) = shelf::hold(&once).map_err(trouble)? {
+            if let Some(held) = self.shelf.hold(&once).map_err(trouble)? {
                 return Ok(held);
             }
             let made = once.make(|making| {
@@ -126,17 +126,18 @@ impl Fetcher<'_> {
                 // The disk is not ours alone.
                 once::remove(&building.parts)?;
             }
-            fetched?;
+            building.put_in_place(&fetched?)?;
+        } else {
+            once::remove(&building.parts)?;
         }
-        once::remove(&building.parts)?;
         Ok(serde_json::to_string(&Facts { bytes: manifest.bytes, own_bytes: 0 }).expect("facts are JSON"))
     }
 }
 
-/// Many at once; what is whole is kept, whatever becomes of the rest.
-async fn fetch_all(line: &Line<'_>, building: &Building<'_>, missing: &[&Wanted]) -> Result<(), Missing> {
+/// Many at once; what is whole is kept, whatever becomes of the rest. Answers what is still to be put in its place.
+async fn fetch_all<'a>(line: &Line<'_>, building: &Building<'_>, missing: &[&'a Wanted]) -> Result<Vec<&'a Wanted>, Missing> {
     let mut running = stream::iter(missing).map(|wanted| fetch_one(line, building, wanted)).buffer_unordered(FILES_AT_ONCE);
-    let (mut whole, mut unkept_bytes): (Vec<&Wanted>, u64) = (Vec::new(), 0);
+    let (mut whole, mut unkept_bytes): (Vec<&'a Wanted>, u64) = (Vec::new(), 0);
     while let Some(done) = running.next().await {
         let ended = done.map(|wanted| {
             whole.push(wanted);
@@ -148,7 +149,7 @@ async fn fetch_all(line: &Line<'_>, building: &Building<'_>, missing: &[&Wanted]
         }
         ended?;
     }
-    Ok(building.take_up(&whole)?)
+    Ok(whole)
 }
 
 async fn fetch_one<'a>(line: &Line<'_>, building: &Building<'_>, wanted: &'a Wanted) -> Result<&'a Wanted, Missing> {

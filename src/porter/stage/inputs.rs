@@ -109,6 +109,7 @@ impl<'a> Inputs<'a> {
 fn keep(held: Held, carried: &mut Carried) -> PathBuf {
     carried.staged.locks.push(held.lock);
     carried.held.push(held.held);
+    carried.lent.extend(held.lent);
     held.files
 }
 

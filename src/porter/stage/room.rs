@@ -94,7 +94,7 @@ pub fn make(shelf: &Shelf, limit_bytes: Option<u64>, need: &Need<'_>) -> Result<
     // One at a time: two who look at once would both count on the same room.
     let turn = once::lock_file(&shelf.dir.join("room.lock")).map_err(trouble)?;
     turn.lock().map_err(trouble)?;
-    drop_disbelieved_parts(shelf).map_err(trouble)?;
+    drop_disbelieved(shelf).map_err(trouble)?;
     loop {
         let standing = Standing::of(shelf, limit_bytes).map_err(trouble)?;
         let lacking_bytes = need.bytes.saturating_sub(standing.room_bytes());
@@ -115,7 +115,7 @@ fn remove_oldest(shelf: &Shelf, bytes: u64) -> io::Result<bool> {
         if freed_bytes >= bytes && anything {
             break;
         }
-        let facts = facts(&tree);
+        let facts = facts(shelf, &tree);
         if shelf::remove(&tree)? {
             let name = tree.file_name().unwrap_or_default().to_string_lossy().into_owned();
             once::remove(&shelf.parts_of(&name))?;
@@ -126,8 +126,8 @@ fn remove_oldest(shelf: &Shelf, bytes: u64) -> io::Result<bool> {
     Ok(remove_orphans(shelf)? || anything)
 }
 
-fn facts(tree: &Path) -> Option<Facts> {
-    once::text_of_mark(tree).ok().and_then(|text| serde_json::from_str(&text).ok())
+fn facts(shelf: &Shelf, tree: &Path) -> Option<Facts> {
+    once::text_of_any_mark(tree, &shelf.boot).ok().and_then(|text| serde_json::from_str(&text).ok())
 }
 
 fn oldest_first(shelf: &Shelf) -> io::Result<Vec<PathBuf>> {
@@ -157,13 +157,19 @@ fn remove_orphans(shelf: &Shelf) -> io::Result<bool> {
     Ok(any)
 }
 
-/// What was half when the machine went down.
-fn drop_disbelieved_parts(shelf: &Shelf) -> io::Result<()> {
+/// What was half, or lent, when the machine went down.
+fn drop_disbelieved(shelf: &Shelf) -> io::Result<()> {
     for entry in fs::read_dir(shelf.parts())? {
         let entry = entry?;
-        if !shelf.are_believed(&entry.file_name().to_string_lossy()) {
-            once::remove(&entry.path())?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if shelf.are_believed(&name) {
+            continue;
         }
+        let tree = shelf.tree(name.split('.').next().unwrap_or_default());
+        if !once::is_marked(&tree, Some(&shelf.boot)) {
+            shelf::remove(&tree)?;
+        }
+        once::remove(&entry.path())?;
     }
     Ok(())
 }
@@ -176,7 +182,7 @@ fn used_bytes(shelf: &Shelf) -> io::Result<u64> {
             Ok(())
         })?;
     }
-    let own = oldest_first(shelf)?.iter().filter_map(|tree| facts(tree)).map(|it| it.own_bytes).sum::<u64>();
+    let own = oldest_first(shelf)?.iter().filter_map(|tree| facts(shelf, tree)).map(|it| it.own_bytes).sum::<u64>();
     Ok(bytes + own)
 }
 
@@ -273,5 +279,24 @@ mod tests {
         drop(held);
         make(&shelf, Some(500), &need(450)).map_err(|it| it.why).unwrap();
         assert_eq!((older.exists(), used_bytes(&shelf).unwrap()), (false, 0));
+    }
+
+    #[test]
+    fn what_was_lent_when_the_machine_went_down_is_gone_with_its_parts() {
+        let home = tempfile::tempdir().unwrap();
+        let shelf = Shelf::at(home.path().join("inputs")).unwrap();
+        let kept = tree(&shelf, "kept", 300, &["one"]);
+        let [lent, lost] = ["lent", "lost"].map(|name| tree(&shelf, name, 200, &[]));
+        for (tree, boot) in [(&lent, shelf.boot.as_str()), (&lost, "before"), (&kept, "before")] {
+            let parts = shelf.parts().join(format!("{}.{boot}", tree.file_name().unwrap().to_str().unwrap()));
+            fs::create_dir_all(&parts).unwrap();
+            fs::write(parts.join("two"), [0; 100]).unwrap();
+        }
+        fs::rename(lent.join("complete"), lent.join(format!("complete.{}", shelf.boot))).unwrap();
+        fs::rename(lost.join("complete"), lost.join("complete.before")).unwrap();
+        make(&shelf, Some(500), &Need { what: "x", bytes: 100, files: 1 }).map_err(|it| it.why).unwrap();
+        assert_eq!([&kept, &lent, &lost].map(|tree| tree.exists()), [true, true, false]);
+        assert_eq!(fs::read_dir(shelf.parts()).unwrap().count(), 1, "only those of the tree that is lent now");
+        assert_eq!(used_bytes(&shelf).unwrap(), 200);
     }
 }

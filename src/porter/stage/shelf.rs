@@ -4,17 +4,17 @@
 use std::{
     fs::{self, DirBuilder, File},
     io,
-    os::{
-        fd::AsRawFd,
-        unix::fs::{DirBuilderExt, MetadataExt},
-    },
+    os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
     time::SystemTime,
 };
 
 use serde::{Deserialize, Serialize};
 
-use super::manifest::{Manifest, Wanted};
+use super::{
+    lent::{self, Lent},
+    manifest::{Manifest, Wanted},
+};
 use crate::{
     code::{
         beside,
@@ -26,10 +26,13 @@ use crate::{
 
 const LOCK: &str = ".lock";
 
+#[derive(Clone)]
 pub struct Shelf {
     pub dir: PathBuf,
     /// What was written before the machine last went down may not be on its disk, unless it was synced.
-    boot: String,
+    pub boot: String,
+    /// Whether the disk keeps what it has taken until the machine goes down, so that it can be used before it is synced.
+    lends: bool,
 }
 
 /// What is known of a tree that is whole.
@@ -46,6 +49,8 @@ pub struct Held {
     pub files: PathBuf,
     pub lock: PathBuf,
     pub held: File,
+    /// What is to be done for it when it is in use already.
+    pub lent: Option<Lent>,
 }
 
 impl Shelf {
@@ -54,11 +59,18 @@ impl Shelf {
         if let Some(parent) = dir.parent() {
             fs::create_dir_all(parent)?;
         }
-        let shelf = Self { boot: fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned(), dir };
-        for dir in [shelf.dir.clone(), shelf.blobs(), shelf.trees(), shelf.parts()] {
+        private_dir(&dir)?;
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned();
+        let shelf = Self { boot, lends: lent::keeps_what_it_took(&dir)?, dir };
+        for dir in [shelf.blobs(), shelf.trees(), shelf.parts()] {
             private_dir(&dir)?;
         }
         Ok(shelf)
+    }
+
+    /// The boot for which trees are lent that are not on the disk yet; none, if that cannot be.
+    pub fn lends_in(&self) -> Option<&str> {
+        self.lends.then_some(self.boot.as_str())
     }
 
     pub fn blobs(&self) -> PathBuf {
@@ -78,7 +90,7 @@ impl Shelf {
         self.trees().join(name)
     }
 
-    fn blob(&self, name: &str) -> PathBuf {
+    pub fn blob(&self, name: &str) -> PathBuf {
         let (shelf, rest) = name.split_at(2);
         self.blobs().join(shelf).join(rest)
     }
@@ -91,6 +103,23 @@ impl Shelf {
     pub fn are_believed(&self, parts: &str) -> bool {
         parts.ends_with(&self.boot)
     }
+
+    /// Holds a tree against removal, if it is whole.
+    pub fn hold(&self, once: &Once<'_>) -> io::Result<Option<Held>> {
+        if !once.is_whole() {
+            return Ok(None);
+        }
+        let lock = lock_of(once.place);
+        let held = once::lock_file(&lock)?;
+        held.lock_shared()?;
+        // Whoever made room may have taken it away before we had the lock.
+        if !once::is_there(&held)? || !once.is_whole() {
+            return Ok(None);
+        }
+        held.set_modified(SystemTime::now())?;
+        let lent = (!once::lasts(once.place)).then(|| Lent { shelf: self.clone(), tree: once.place.to_owned() });
+        Ok(Some(Held { files: files_of(once.place), lock, held, lent }))
+    }
 }
 
 pub fn files_of(tree: &Path) -> PathBuf {
@@ -99,22 +128,6 @@ pub fn files_of(tree: &Path) -> PathBuf {
 
 pub fn lock_of(tree: &Path) -> PathBuf {
     beside(tree, LOCK)
-}
-
-/// Holds a tree against removal, if it is whole.
-pub fn hold(once: &Once<'_>) -> io::Result<Option<Held>> {
-    if !once.is_whole() {
-        return Ok(None);
-    }
-    let lock = lock_of(once.place);
-    let held = once::lock_file(&lock)?;
-    held.lock_shared()?;
-    // Whoever made room may have taken it away before we had the lock.
-    if !once::is_there(&held)? || !once.is_whole() {
-        return Ok(None);
-    }
-    held.set_modified(SystemTime::now())?;
-    Ok(Some(Held { files: files_of(once.place), lock, held }))
 }
 
 /// Removes a tree unless someone holds it. Answers whether it is gone.
@@ -190,27 +203,40 @@ impl<'a> Building<'a> {
     /// Files that are whole become contents of the cache. They are in the tree before they are there, so
     /// nobody takes them for something that no tree wants.
     pub fn take_up(&self, whole: &[&Wanted]) -> io::Result<()> {
-        sync_disk_of(&self.parts)?;
+        once::sync_disk_of(&File::open(&self.parts)?)?;
         crash::point("input.synced-before-kept");
         for wanted in whole {
             let (part, blob) = (self.part(wanted), self.shelf.blob(&wanted.blob));
-            private_dir(blob.parent().expect("a blob is on a shelf"))?;
             fs::hard_link(&part, files_of(self.place).join(&wanted.place))?;
-            fs::rename(part, blob)?;
+            take_over(&part, &blob)?;
         }
         Ok(())
     }
+
+    /// The last of them, with which the tree is whole.
+    pub fn put_in_place(&self, whole: &[&Wanted]) -> io::Result<()> {
+        if self.shelf.lends_in().is_some() {
+            return self.lend(whole);
+        }
+        self.take_up(whole)?;
+        once::remove(&self.parts)
+    }
+
+    /// They are in the tree, and are parts still: what is not on the disk is no content of the cache.
+    fn lend(&self, whole: &[&Wanted]) -> io::Result<()> {
+        whole.iter().try_for_each(|wanted| fs::hard_link(self.part(wanted), files_of(self.place).join(&wanted.place)))
+    }
+}
+
+/// Makes a synced part a content of the cache.
+pub fn take_over(part: &Path, blob: &Path) -> io::Result<()> {
+    private_dir(blob.parent().expect("a blob is on a shelf"))?;
+    fs::rename(part, blob)
 }
 
 /// With all above it that is missing. Whoever the child becomes may look into it.
 fn open_dirs(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o755).create(path)
-}
-
-fn sync_disk_of(dir: &Path) -> io::Result<()> {
-    let dir = File::open(dir)?;
-    // SAFETY: a plain system call with a descriptor we own.
-    if unsafe { libc::syncfs(dir.as_raw_fd()) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Whether a content is in no tree any more.

@@ -43,9 +43,9 @@ impl Archive<'_> {
         let place = fetcher.shelf.tree(&key(["unpacked 1", &self.version(&file).map_err(trouble)?]));
         let is_usable = |place: &Path| shelf::files_of(place).is_dir();
         let crash_point = "input.unpacked-before-marked";
-        let once = Once { place: &place, noun: "unpacked input", is_usable, crash_point, waiting: &fetcher.waiting };
+        let once = Once { place: &place, noun: "unpacked input", is_usable, crash_point, boot: None, waiting: &fetcher.waiting };
         loop {
-            if let Some(held) = shelf::hold(&once).map_err(trouble)? {
+            if let Some(held) = fetcher.shelf.hold(&once).map_err(trouble)? {
                 return Ok(held);
             }
             (fetcher.waiting.say)(&format!("unpacks {}", self.label));

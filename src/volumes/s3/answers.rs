@@ -124,6 +124,7 @@ pub fn trouble(status: StatusCode, headers: &HeaderMap, body: &str) -> Trouble {
         | "BadDigest"
         | "MalformedXML"
         | "XAmzContentSHA256Mismatch"
+        | "XAmzContentChecksumMismatch"
         | "SlowDown"
         | "InternalError"
         | "ServiceUnavailable"

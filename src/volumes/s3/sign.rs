@@ -3,6 +3,7 @@
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::Timestamp;
 use model::volume::Credentials;
+use reqwest::header::HeaderName;
 use sha2::{Digest, Sha256};
 
 use crate::run_token::hex;
@@ -16,10 +17,15 @@ pub struct Signable<'a> {
     pub path: &'a str,
     /// Encoded and sorted.
     pub query: &'a str,
-    /// The SHA-256 of the body in hexadecimal.
+    /// Those that begin with `x-amz-` are signed; the rest says nothing that matters.
+    pub headers: &'a [(HeaderName, String)],
+    /// The SHA-256 of the body in hexadecimal, or [`UNSIGNED`].
     pub payload: &'a str,
     pub at: Timestamp,
 }
+
+/// In place of a body's hash.
+pub const UNSIGNED: &str = "UNSIGNED-PAYLOAD";
 
 /// The headers that go with a request: the signature and what it needs to be checked.
 pub fn headers(request: &Signable<'_>, credentials: &Credentials, region: &str) -> Vec<(&'static str, String)> {
@@ -27,11 +33,14 @@ pub fn headers(request: &Signable<'_>, credentials: &Credentials, region: &str) 
     let mut headers = vec![("x-amz-content-sha256", request.payload.to_owned()), ("x-amz-date", time.clone())];
     headers.extend(credentials.session_token.clone().map(|token| ("x-amz-security-token", token)));
 
-    let names: Vec<&str> = std::iter::once("host").chain(headers.iter().map(|(name, _)| *name)).collect();
-    let names = names.join(";");
-    let signed: String = headers.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
     let Signable { method, host, path, query, payload, .. } = request;
-    let canonical = format!("{method}\n{path}\n{query}\nhost:{host}\n{signed}\n{names}\n{payload}");
+    let theirs = request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).filter(|(name, _)| name.starts_with("x-amz-"));
+    let ours = headers.iter().map(|(name, value)| (*name, value.as_str()));
+    let mut signed: Vec<(&str, &str)> = std::iter::once(("host", *host)).chain(theirs).chain(ours).collect();
+    signed.sort_unstable();
+    let names = signed.iter().map(|(name, _)| *name).collect::<Vec<&str>>().join(";");
+    let signed: String = signed.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
+    let canonical = format!("{method}\n{path}\n{query}\n{signed}\n{names}\n{payload}");
 
     let day = &time[..8];
     let scope = format!("{day}/{region}/s3/aws4_request");
@@ -64,14 +73,15 @@ mod tests {
     fn a_signature_has_the_names_it_signs_in_order() {
         let credentials = Credentials { access_key: "AKID".into(), secret_key: "secret".into(), session_token: Some("tok".into()) };
         let at = "2026-03-01T12:00:00Z".parse().unwrap();
-        let request = Signable { method: "GET", host: "h", path: "/b/k", query: "", payload: "UNSIGNED-PAYLOAD", at };
+        let sent = ["x-amz-checksum-crc32", "content-type"].map(|name| (HeaderName::from_static(name), "x".to_owned()));
+        let request = Signable { method: "GET", host: "h", path: "/b/k", query: "", headers: &sent, payload: UNSIGNED, at };
         let headers = headers(&request, &credentials, "eu-1");
         assert_eq!(headers[1], ("x-amz-date", "20260301T120000Z".to_owned()));
         let authorization = &headers[3].1;
         assert!(
             authorization.starts_with(
                 "AWS4-HMAC-SHA256 Credential=AKID/20260301/eu-1/s3/aws4_request, \
-                 SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token, Signature="
+                 SignedHeaders=host;x-amz-checksum-crc32;x-amz-content-sha256;x-amz-date;x-amz-security-token, Signature="
             ),
             "{authorization}"
         );

@@ -16,12 +16,15 @@ use super::{
     super::{Entry, error::Trouble, guard::Guard, retry, web},
     Ask, S3,
     answers::{self, Begun, Completed, Refusal},
+    buffers::Buffers,
+    checksum::{self, Checksum},
 };
 use crate::run_token::hex;
 
 /// S3 takes no part but the last below 5 MiB.
 const PART_BYTES: u64 = 8 << 20;
 const PARTS_MAX: u64 = 10_000;
+/// Of one file.
 const IN_FLIGHT_BYTES_MAX: u64 = 32 << 20;
 /// The part of a file this large is all that may be in flight.
 const FILE_BYTES_MAX: u64 = PARTS_MAX * IN_FLIGHT_BYTES_MAX;
@@ -30,6 +33,14 @@ const FILE_BYTES_MAX: u64 = PARTS_MAX * IN_FLIGHT_BYTES_MAX;
 struct Part {
     number: u64,
     etag: String,
+    checksum: Option<Checksum>,
+}
+
+/// An upload in parts that the store knows.
+struct Upload {
+    id: String,
+    /// Whether it compares checksums.
+    compares: bool,
 }
 
 impl S3 {
@@ -38,7 +49,7 @@ impl S3 {
             return Err(Trouble::never(format!("a file of {size} bytes is too large; {FILE_BYTES_MAX} is the most")));
         }
         if size <= PART_BYTES {
-            let bytes = piece(file, 0, size).await?;
+            let bytes = piece(file, 0, size, Buffers::default()).await?;
             guard.check(file)?;
             return self.put_bytes(path, bytes).await;
         }
@@ -47,24 +58,42 @@ impl S3 {
         let result = self.put_parts(path, (file, size), guard, &upload).await;
         if result.is_err() {
             // What comes of this is less important than why it had to be; `abort_stale_of` finds what stays.
-            let _aborted = self.abort(&key, &upload).await;
+            let _aborted = self.abort(&key, &upload.id).await;
         }
         result
     }
 
-    /// The store's name for a new upload. One that was begun without our hearing of it is given up.
-    async fn begin(&self, key: &str) -> Result<String, Trouble> {
-        let ask = Ask { method: Method::POST, key, query: vec![("uploads", String::new())], ..Ask::default() };
+    /// A store that does not know what is wished, and therefore refuses all of it, is asked without.
+    async fn begin(&self, key: &str) -> Result<Upload, Trouble> {
+        if self.0.is_sealed && self.0.credentials.is_some() {
+            match self.begin_with(key, vec![checksum::wish()]).await {
+                Err(Trouble::Never { .. } | Trouble::Denied { .. }) => {}
+                begun => return begun,
+            }
+        }
+        self.begin_with(key, Vec::new()).await
+    }
+
+    /// One that was begun without our hearing of it is given up.
+    async fn begin_with(&self, key: &str, headers: Vec<(header::HeaderName, String)>) -> Result<Upload, Trouble> {
+        let wishes = !headers.is_empty();
+        let ask = Ask { method: Method::POST, key, query: vec![("uploads", String::new())], headers, ..Ask::default() };
         let mut asked = 0;
-        let answer = retry::tries(|| {
+        let (granted, answer) = retry::tries(|| {
             asked += 1;
-            self.text_once(&ask)
-        });
-        let begun: Begun = answers::parse(&answer.await?)?;
+            self.begun_once(&ask)
+        })
+        .await?;
+        let begun: Begun = answers::parse(&answer)?;
         if asked > 1 {
             let _aborted = self.abort_page(key, |found, upload| found == key && upload != begun.upload_id).await;
         }
-        Ok(begun.upload_id)
+        Ok(Upload { id: begun.upload_id, compares: wishes && granted })
+    }
+
+    async fn begun_once(&self, ask: &Ask<'_>) -> Result<(bool, String), Trouble> {
+        let response = self.once(ask).await?;
+        Ok((checksum::is_granted(&response), self.text_of(response).await?))
     }
 
     pub async fn put_bytes(&self, path: &str, bytes: Bytes) -> Result<Entry, Trouble> {
@@ -82,19 +111,19 @@ impl S3 {
         Ok(Entry { path: path.to_owned(), size, modified_ms: web::now_ms(), etag })
     }
 
-    async fn put_parts(&self, path: &str, (file, size): (&File, u64), guard: Guard, upload: &str) -> Result<Entry, Trouble> {
+    async fn put_parts(&self, path: &str, (file, size): (&File, u64), guard: Guard, upload: &Upload) -> Result<Entry, Trouble> {
         let key = &self.key(path);
         let part_bytes = size.div_ceil(PARTS_MAX).max(PART_BYTES);
         let at_once = usize::try_from(IN_FLIGHT_BYTES_MAX / part_bytes).unwrap_or(1).max(1);
         let numbers = stream::iter(0..size.div_ceil(part_bytes));
-        let failed = &AtomicBool::new(false);
+        let (failed, buffers) = (&AtomicBool::new(false), &Buffers::default());
         let put = |number| async move {
             if failed.load(Ordering::Relaxed) {
                 return None;
             }
             let from = number * part_bytes;
             let length = part_bytes.min(size - from);
-            let part = async { self.put_part(key, upload, number + 1, piece(file, from, length).await?).await }.await;
+            let part = async { self.put_part(key, upload, number + 1, piece(file, from, length, buffers.clone()).await?).await }.await;
             failed.fetch_or(part.is_err(), Ordering::Relaxed);
             crate::crash::point("sync.during-multipart");
             Some(part)
@@ -104,16 +133,21 @@ impl S3 {
         let mut parts = put.into_iter().flatten().collect::<Result<Vec<Part>, Trouble>>()?;
         parts.sort_by_key(|part| part.number);
         guard.check(file)?;
-        self.complete(path, upload, &parts, size).await
+        self.complete(path, &upload.id, &parts, size).await
     }
 
-    async fn put_part(&self, key: &str, upload: &str, number: u64, bytes: Bytes) -> Result<Part, Trouble> {
-        let query = vec![("partNumber", number.to_string()), ("uploadId", upload.to_owned())];
-        // Who signs, signs the body's SHA-256, and the store compares it with what came; a second hash would say no more.
+    async fn put_part(&self, key: &str, upload: &Upload, number: u64, bytes: Bytes) -> Result<Part, Trouble> {
+        let query = vec![("partNumber", number.to_string()), ("uploadId", upload.id.clone())];
+        let checksum = upload.compares.then(|| Checksum::of(&bytes));
+        // Who signs without a checksum signs the body's SHA-256, and the store compares it with what came; a second hash would say no more.
         let headers = if self.0.credentials.is_some() { Vec::new() } else { vec![content_md5(&Md5::digest(&bytes).into())] };
-        let ask = Ask { method: Method::PUT, key, query, headers, body: bytes };
+        let ask = Ask { method: Method::PUT, key, query, headers, body: bytes, checksum };
         let response = retry::tries(|| self.once(&ask)).await?;
-        Ok(Part { number, etag: etag(&response) })
+        let (etag, Ask { body, checksum, .. }) = (etag(&response), ask);
+        if checksum.as_ref().is_some_and(|it| !it.is_confirmed(&response, md5_in(&etag), &body)) {
+            return Err(Trouble::away(format!("the store does not say that part {number} came as it was sent")));
+        }
+        Ok(Part { number, etag, checksum })
     }
 
     /// Makes the parts one file. If the store did so and its answer was lost, the upload is gone and the
@@ -126,6 +160,7 @@ impl S3 {
             query: vec![("uploadId", upload.to_owned())],
             headers: vec![(header::CONTENT_TYPE, "application/xml".into())],
             body: completion(parts).into(),
+            ..Ask::default()
         };
         let wanted = etag_of_parts(parts);
         match retry::tries(|| self.completed(&ask)).await {
@@ -176,17 +211,17 @@ impl S3 {
 }
 
 /// A piece of a file, read by offset on a thread that may wait for a disk.
-async fn piece(file: &File, from: u64, length: u64) -> Result<Bytes, Trouble> {
+async fn piece(file: &File, from: u64, length: u64, buffers: Buffers) -> Result<Bytes, Trouble> {
     let file = file.try_clone()?;
     let read = move || -> Result<Bytes, Trouble> {
-        let mut bytes = vec![0; usize::try_from(length).map_err(|_| Trouble::never("too large for this machine"))?];
-        match file.read_exact_at(&mut bytes, from) {
+        let length = usize::try_from(length).map_err(|_| Trouble::never("too large for this machine"))?;
+        buffers.filled(length, |bytes| match file.read_exact_at(bytes, from) {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 Err(Trouble::changed("the file became shorter while it was read"))
             }
             Err(error) => Err(error.into()),
-            Ok(()) => Ok(Bytes::from(bytes)),
-        }
+            Ok(()) => Ok(()),
+        })
     };
     tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| Err(Trouble::never(format!("our own work broke off: {error}"))))
 }
@@ -220,6 +255,10 @@ fn etag_of_parts(parts: &[Part]) -> Option<String> {
 }
 
 fn completion(parts: &[Part]) -> String {
-    let part = |part: &Part| format!("<Part><PartNumber>{}</PartNumber><ETag>\"{}\"</ETag></Part>", part.number, part.etag);
+    let checksum = |it: &Checksum| format!("<ChecksumCRC32>{}</ChecksumCRC32>", it.0);
+    let part = |part: &Part| {
+        let checksum = part.checksum.as_ref().map(checksum).unwrap_or_default();
+        format!("<Part><PartNumber>{}</PartNumber><ETag>\"{}\"</ETag>{checksum}</Part>", part.number, part.etag)
+    };
     format!("<CompleteMultipartUpload>{}</CompleteMultipartUpload>", parts.iter().map(part).collect::<String>())
 }

@@ -9,7 +9,7 @@ use crate::house::House;
 
 const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// Everything in a directory that is no database and no upload, with what is in it.
+/// Everything in a directory that is no database, no upload and no reading of the machine, with what is in it.
 fn seen(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut dirs = vec![dir.to_owned()];
@@ -17,7 +17,7 @@ fn seen(dir: &Path) -> BTreeMap<String, Vec<u8>> {
         for entry in fs::read_dir(dir).unwrap().flatten() {
             let path = entry.path();
             match path.file_name().unwrap().to_str().unwrap_or_default() {
-                "uploads" => {}
+                "uploads" | "usage" => {}
                 name if name.starts_with("store.db") => {}
                 _ if path.is_dir() => dirs.push(path),
                 _ => drop(all.insert(path.display().to_string(), fs::read(&path).unwrap_or_default())),

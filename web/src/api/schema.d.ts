@@ -1586,6 +1586,9 @@ export interface components {
             code: string;
             message: string;
             hint?: string | null;
+            /** @description The same in Chinese; an older server gives none. */
+            message_zh?: string;
+            hint_zh?: string | null;
             /** @description Every problem of a job file, with its place. */
             problems?: components["schemas"]["ProblemView"][];
         };
@@ -2096,6 +2099,8 @@ export interface components {
             /** @description Whether new tasks may be placed on it, and if not, why not. */
             open: boolean;
             reason: string;
+            /** @description The same in Chinese; an older server gives none. */
+            reason_zh?: string;
             capacity: components["schemas"]["Resources"];
             free: components["schemas"]["Resources"];
             held_by: components["schemas"]["HeldView"][];
@@ -2248,6 +2253,9 @@ export interface components {
             column: number;
             message: string;
             hint?: string | null;
+            /** @description The same in Chinese; an older server gives none. */
+            message_zh?: string;
+            hint_zh?: string | null;
         };
         ProcessLimit: {
             /** Format: int64 */

@@ -8,7 +8,7 @@ import { Page } from '../Shell.tsx'
 import { Gauge } from '../ui/Gauge.tsx'
 import { Empty, Trouble } from '../ui/Say.tsx'
 import { NodeUse } from '../usage/NodeUse.tsx'
-import { useWords } from '../words/index.tsx'
+import { useReason, useWords } from '../words/index.tsx'
 
 export default function NodesPage() {
   const words = useWords()
@@ -28,6 +28,7 @@ export default function NodesPage() {
 
 function NodeCard({ node }: { node: NodeView }) {
   const words = useWords()
+  const reason = useReason(node)
   const { capacity, free } = node
   const usedOf = (used: string, total: string) => words.home.usedOf(used, total)
   return (
@@ -40,7 +41,7 @@ function NodeCard({ node }: { node: NodeView }) {
         </span>
       </header>
       <div className="body stack">
-        {node.reason && <p className="note small">{node.reason}</p>}
+        {reason && <p className="note small">{reason}</p>}
         <h3>{words.usage.reserved}</h3>
         <Gauge
           label={words.home.cpus}

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
-import { ApiError } from '../api/error.ts'
-import { useWords } from '../words/index.tsx'
+import { ApiError, tellingOf } from '../api/error.ts'
+import { useLanguage } from '../words/index.tsx'
 import { Button } from './Button.tsx'
 import { Icon, type IconName } from './Icon.tsx'
 
@@ -46,10 +46,9 @@ export function Empty({
 
 /** What went wrong, and what to do about it. */
 export function Trouble({ error, again }: { error: unknown; again?: () => void }) {
-  const words = useWords()
+  const { words, language } = useLanguage()
   const isAway = error instanceof ApiError && error.status === 0
-  const message = isAway ? words.app.away : error instanceof Error ? error.message : String(error)
-  const hint = isAway ? words.app.awayHint : error instanceof ApiError ? error.body.hint : null
+  const { message, hint } = isAway ? { message: words.app.away, hint: words.app.awayHint } : tellingOf(error, language)
   return (
     <div className="trouble" role="alert">
       <strong>

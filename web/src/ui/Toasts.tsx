@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react'
-import { ApiError } from '../api/error.ts'
-import { useWords } from '../words/index.tsx'
+import { tellingOf } from '../api/error.ts'
+import { useLanguage } from '../words/index.tsx'
 import { Button } from './Button.tsx'
 import { Icon } from './Icon.tsx'
 import { Rich } from './Say.tsx'
@@ -23,7 +23,7 @@ let last = 0
 
 export function ToastProvider({ children }: { children: ReactNode }) {
   const [toasts, setToasts] = useState<Toast[]>([])
-  const words = useWords()
+  const { words, language } = useLanguage()
   const drop = useCallback((id: number) => setToasts(all => all.filter(it => it.id !== id)), [])
   const show = useCallback(
     (toast: Omit<Toast, 'id'>) => {
@@ -38,14 +38,10 @@ export function ToastProvider({ children }: { children: ReactNode }) {
   const tell = useCallback((text: string) => show({ bad: false, text }), [show])
   const tellError = useCallback(
     (error: unknown, about?: string) => {
-      const text = error instanceof Error ? error.message : String(error)
-      show({
-        bad: true,
-        text: about ? `${about}: ${text}` : text,
-        hint: error instanceof ApiError ? error.body.hint : null,
-      })
+      const { message, hint } = tellingOf(error, language)
+      show({ bad: true, text: about ? words.app.about(about, message) : message, hint })
     },
-    [show],
+    [show, words, language],
   )
   return (
     <Context value={{ tell, tellError }}>

@@ -73,7 +73,7 @@ export const chartsEn = {
     task: 'Task',
     allTasks: 'All tasks',
     nodeNote: 'Everything that runs on the nodes of this job, other jobs too.',
-    cores: (count: string) => `${count} cores`,
+    cores: (count: string) => (count === '1' ? '1 core' : `${count} cores`),
     cpu: 'CPU, in cores',
     memory: 'Memory',
     disk: 'Disk',

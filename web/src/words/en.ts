@@ -23,6 +23,7 @@ export const en = {
     broken: 'This page has stumbled',
     brokenHint: 'Load it again; the server and your jobs are not touched by this.',
     reload: 'Load again',
+    about: (what: string, told: string) => `${what}: ${told}`,
     away: 'The server does not answer',
     awayHint: 'Your jobs go on without it. This page tries again by itself.',
     cancel: 'Cancel',

@@ -23,6 +23,7 @@ export const zh: Words = {
     broken: '页面出错了',
     brokenHint: '重新加载即可；服务器和作业都不受影响。',
     reload: '重新加载',
+    about: (what, told) => `${what}：${told}`,
     away: '连不上服务器',
     awayHint: '作业会照常运行。本页面会自动重试。',
     cancel: '取消',

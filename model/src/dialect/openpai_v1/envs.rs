@@ -6,6 +6,7 @@ use super::reader::Reader;
 use crate::{
     dialect::{note::with_words, openpai_common::js_number},
     located::Kind,
+    said,
     spec::{Field, Keys, join, scalar, shown},
     template,
 };
@@ -22,10 +23,14 @@ const DEBUG_KEPT: &str = "7d";
 pub(super) fn envs(r: &mut Reader, keys: &mut Keys<'_>) -> Envs {
     let mut envs = Envs::default();
     let Some(field) = r.field(keys, "jobEnvs") else { return envs };
-    for (name, field, _) in r.map(&field, "write {\"NAME\": \"value\"}") {
+    for (name, field, _) in r.map(&field, ("write {\"NAME\": \"value\"}", "请写成 {\"NAME\": \"value\"} 这样")) {
         let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if !name.contains(word) {
-            r.walk.tell(&field, format!("unknown key {}", shown(name)), "a variable's name has letters, digits and _");
+            r.walk.tell(
+                &field,
+                said!("unknown key {}", "不认识的键 {}", shown(name)),
+                ("a variable's name has letters, digits and _", "变量名由字母、数字和 _ 组成"),
+            );
         } else if !name.chars().all(word) || name.starts_with(|c: char| c.is_ascii_digit()) {
             let en = "no shell takes this for the name of a variable; use letters, digits and _, and begin with a letter or _";
             r.ignored(&field, (en, "shell 不认这样的变量名；请用字母、数字和 _，并以字母或 _ 开头"));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use super::reader::Reader;
 use crate::spec::{Elsewhere, Field, FixedPorts, PortCount, Ports, join};
 
-const OF_NOTHING_ELSE: Elsewhere = Elsewhere { keys: &[], place: "" };
+const OF_NOTHING_ELSE: Elsewhere = Elsewhere { keys: &[], place: ("", "") };
 
 /// Every task of OpenPAI had these, asked for or not.
 const ALWAYS: [&str; 2] = ["http", "ssh"];
@@ -13,7 +13,16 @@ const ALWAYS: [&str; 2] = ["http", "ssh"];
 pub(super) fn ports(r: &mut Reader, field: Option<&Field<'_>>, path: &str) -> Ports {
     let mut counts = BTreeMap::new();
     if let Some(field) = field {
-        let items = r.walk.list(field, "write a list: [{\"label\": \"grpc\", \"beginAt\": 0, \"portNumber\": 1}]").unwrap_or_default();
+        let items = r
+            .walk
+            .list(
+                field,
+                (
+                    "write a list: [{\"label\": \"grpc\", \"beginAt\": 0, \"portNumber\": 1}]",
+                    "请写列表：[{\"label\": \"grpc\", \"beginAt\": 0, \"portNumber\": 1}]",
+                ),
+            )
+            .unwrap_or_default();
         r.kept(field, path);
         // OpenPAI kept ports by label, so the last one of a label counted.
         for item in items.into_iter().rev() {
@@ -37,8 +46,12 @@ pub(super) fn ports(r: &mut Reader, field: Option<&Field<'_>>, path: &str) -> Po
 }
 
 fn port(r: &mut Reader, item: &Field<'_>) -> Option<(String, PortCount)> {
-    let keys = &mut r.walk.keys(item, item.node.place, "write {\"label\": \"grpc\", \"portNumber\": 1}")?;
-    let label = r.walk.required(keys, "label", "give the port a label, such as \"grpc\"");
+    let keys = &mut r.walk.keys(
+        item,
+        item.node.place,
+        ("write {\"label\": \"grpc\", \"portNumber\": 1}", "请写成 {\"label\": \"grpc\", \"portNumber\": 1} 这样"),
+    )?;
+    let label = r.walk.required(keys, "label", ("give the port a label, such as \"grpc\"", "请给端口写标签，如 \"grpc\""));
     let label = label.and_then(|it| r.name(&it, "._~"));
     let begin = r.field(keys, "beginAt").and_then(|it| r.whole(&it, 0..=65_535)).unwrap_or(0) as u16;
     let count = r.field(keys, "portNumber").and_then(|it| r.whole(&it, 1..=65_535)).unwrap_or(1) as u32;

@@ -5,8 +5,9 @@ use std::ops::RangeInclusive;
 use crate::{
     dialect::Notes,
     located::{Kind, Node, Place, Scalar, Value},
+    said,
     spec::{Field, Keys, Problem, Walk, in_order, scalar, shown, whole_number},
-    words::Words,
+    words::{Bilingual, Words},
 };
 
 pub(crate) const NOTHING: (&str, &str) = ("empty, which is the same as not written", "留空，等于没写");
@@ -46,7 +47,7 @@ impl Reader {
     /// Text that may be empty; an empty one is as good as none, and is noted as that.
     pub fn text_or_nothing<'a>(&mut self, keys: &mut Keys<'a>, key: &'static str) -> Option<(Field<'a>, String)> {
         let field = self.field(keys, key)?;
-        let text = self.walk.text(&field, "write a text in quotes, or remove the key")?;
+        let text = self.walk.text(&field, ("write a text in quotes, or remove the key", "请写带引号的文本，或删掉这个键"))?;
         if text.is_empty() {
             self.kept(&field, NOTHING);
             return None;
@@ -55,7 +56,7 @@ impl Reader {
     }
 
     /// The entries of a map whose keys a person chooses. An empty one is noted itself, for it has no entry to be noted.
-    pub fn map<'a>(&mut self, field: &Field<'a>, hint: &str) -> Vec<(&'a str, Field<'a>, Place)> {
+    pub fn map<'a>(&mut self, field: &Field<'a>, hint: impl Bilingual) -> Vec<(&'a str, Field<'a>, Place)> {
         let entries = self.walk.open_map(field, hint);
         if entries.is_empty() && matches!(field.node.value, Value::Map(_)) {
             self.kept(field, NOTHING);
@@ -67,21 +68,32 @@ impl Reader {
         let number = number(field.node).and_then(|number| i64::try_from(number).ok()).filter(|number| range.contains(number));
         if number.is_none() {
             let text = matches!(scalar(field.node), Some((_, Kind::Text)));
-            let hint =
-                if text { "write a number, without a unit".into() } else { format!("write a number such as {}", (*range.start()).max(1)) };
-            self.walk.wrong(field, &in_words(&range), &hint);
+            let hint = if text {
+                said!("write a number, without a unit", "请只写数字，不带单位")
+            } else {
+                said!("write a number such as {}", "请写一个数，如 {}", (*range.start()).max(1))
+            };
+            self.walk.wrong(field, in_words(&range), hint);
         }
         number
     }
 
     /// A name of letters, digits and `also`.
     pub fn name(&mut self, field: &Field<'_>, also: &str) -> Option<String> {
-        let text = self.walk.text(field, "write a name such as worker")?;
+        let text = self.walk.text(field, ("write a name such as worker", "请写 worker 这样的名字"))?;
         let bad = text.chars().find(|c| !c.is_ascii_alphanumeric() && !also.contains(*c));
         if text.is_empty() || bad.is_some() {
             let signs: Vec<String> = also.chars().map(|c| format!("`{c}`")).collect();
-            let what = if text.is_empty() { "is empty".into() } else { format!("{} has {}", shown(&text), shown(&String::from_iter(bad))) };
-            self.walk.tell(field, what, &format!("use letters, digits and {}", signs.join(", ")));
+            let what = if text.is_empty() {
+                said!("is empty", "是空的")
+            } else {
+                said!("{} has {}", "{} 里有 {}", shown(&text), shown(&String::from_iter(bad)))
+            };
+            self.walk.tell(
+                field,
+                what,
+                (format!("use letters, digits and {}", signs.join(", ")), format!("请用字母、数字和 {}", signs.join("、"))),
+            );
             return None;
         }
         Some(text)
@@ -89,11 +101,11 @@ impl Reader {
 }
 
 /// Ends that only stand for the size of a number are of no use to people.
-fn in_words(range: &RangeInclusive<i64>) -> String {
+fn in_words(range: &RangeInclusive<i64>) -> Words {
     match (*range.start(), *range.end()) {
-        (i64::MIN, _) => "a whole number".into(),
-        (least, most) if most >= i64::from(u32::MAX) => format!("a whole number, {least} or more"),
-        (least, most) => format!("a whole number from {least} to {most}"),
+        (i64::MIN, _) => said!("a whole number", "整数"),
+        (least, most) if most >= i64::from(u32::MAX) => said!("a whole number, {least} or more", "不小于 {least} 的整数"),
+        (least, most) => said!("a whole number from {least} to {most}", "{least} 到 {most} 之间的整数"),
     }
 }
 

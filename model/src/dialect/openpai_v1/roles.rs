@@ -6,11 +6,13 @@ use super::{ports, reader::Reader};
 use crate::{
     dialect::{note::with_words, openpai_common::role_name},
     located::{Place, Value},
+    said,
     spec::{
         Accelerators, Command, Completion, Elsewhere, Field, JobSpec, Keys, Problem, RoleSpec, Size, Threshold, ThresholdWord, is_null,
         join, shown,
     },
     template,
+    words::Said,
 };
 
 /// A mebibyte is the unit of OpenPAI's memory; a pebibyte is more than any machine has.
@@ -36,7 +38,7 @@ const OF_THE_JOB: Elsewhere = Elsewhere {
         "extras",
         "taskRoles",
     ],
-    place: "at the top of the file, for the whole job",
+    place: ("at the top of the file, for the whole job", "写在文件最外层，对整个作业生效"),
 };
 
 /// One role, and what the job as a whole still has to know about it.
@@ -71,11 +73,14 @@ pub(crate) struct Numbers<'a> {
 }
 
 pub(super) fn roles(r: &mut Reader, keys: &mut Keys<'_>, shared: &Shared<'_>) -> Vec<Role> {
-    const HINT: &str = "write a list with at least one role: [{\"name\": \"worker\", \"command\": \"python train.py\"}]";
+    const HINT: Said = (
+        "write a list with at least one role: [{\"name\": \"worker\", \"command\": \"python train.py\"}]",
+        "请写列表，至少有一个角色：[{\"name\": \"worker\", \"command\": \"python train.py\"}]",
+    );
     let Some(field) = r.walk.required(keys, "taskRoles", HINT) else { return Vec::new() };
     let items = r.walk.list(&field, HINT).unwrap_or_default();
     if items.is_empty() && matches!(field.node.value, Value::List(_)) {
-        r.walk.tell(&field, "has no role, so there is nothing to run".into(), HINT);
+        r.walk.tell(&field, ("has no role, so there is nothing to run", "没有角色，也就没有可运行的内容"), HINT);
     }
     let mut roles = Vec::new();
     for item in &items {
@@ -86,8 +91,9 @@ pub(super) fn roles(r: &mut Reader, keys: &mut Keys<'_>, shared: &Shared<'_>) ->
 }
 
 fn role(r: &mut Reader, item: &Field<'_>, shared: &Shared<'_>) -> Option<Role> {
-    let keys = &mut r.walk.keys(item, item.node.place, "write {\"name\": …, \"command\": …}")?;
-    let name = r.walk.required(keys, "name", "give the role a name, such as \"worker\"");
+    let keys =
+        &mut r.walk.keys(item, item.node.place, ("write {\"name\": …, \"command\": …}", "请写成 {\"name\": …, \"command\": …} 这样"))?;
+    let name = r.walk.required(keys, "name", ("give the role a name, such as \"worker\"", "请给角色起名，如 \"worker\""));
     let name = name.and_then(|it| named(r, &it));
     let path = join("roles", name.as_deref().unwrap_or_default());
     let numbers = Numbers {
@@ -101,7 +107,11 @@ fn role(r: &mut Reader, item: &Field<'_>, shared: &Shared<'_>) -> Option<Role> {
         min_succeeded: r.field(keys, "minSucceededTaskCount"),
     };
     let (mut spec, decides) = numbered(r, &path, numbers, shared.gpu_type);
-    let command = r.walk.required(keys, "command", "write the line to run, such as \"python train.py\"");
+    let command = r.walk.required(
+        keys,
+        "command",
+        ("write the line to run, such as \"python train.py\"", "请写要运行的命令，如 \"python train.py\""),
+    );
     spec.command = command.and_then(|it| command_of(r, &it, &path, shared)).unwrap_or_default();
     r.walk.no_more(keys, &OF_THE_JOB);
     Some(Role { name: name?, path: join(&item.path, "name"), place: item.node.place, spec, decides })
@@ -130,7 +140,11 @@ pub(crate) fn numbered(r: &mut Reader, path: &str, numbers: Numbers<'_>, gpu_typ
     let memory_mb = number_or(r, numbers.memory_mb.as_ref(), MEMORY_MB, join(path, "memory"), 100);
     let shared_mb = number_or(r, numbers.shared_memory_mb.as_ref(), SHARED_MEMORY_MB, join(path, "shared_memory"), 64);
     if let Some(field) = numbers.shared_memory_mb.as_ref().filter(|_| shared_mb > memory_mb) {
-        r.walk.tell(field, format!("is {shared_mb}, more than the role's memory of {memory_mb}"), "write a smaller number, or more memory");
+        r.walk.tell(
+            field,
+            said!("is {shared_mb}, more than the role's memory of {memory_mb}", "写的是 {shared_mb}，比角色的内存 {memory_mb} 还多"),
+            ("write a smaller number, or more memory", "请写小一些，或增加内存"),
+        );
     }
     let spec = RoleSpec {
         tasks: tasks.map(|it| it as u32),
@@ -185,7 +199,11 @@ fn threshold(r: &mut Reader, field: &Field<'_>, becomes: String, tasks: Option<i
     let Some(count) = r.whole(field, 1..=u32::MAX as i64) else { return NEVER };
     if let Some(tasks) = tasks.filter(|tasks| count > *tasks) {
         let of = if tasks == 1 { "1 task".into() } else { format!("{tasks} tasks") };
-        r.walk.tell(field, format!("is {count}, and the role has {of}"), "write a number that can be reached, or null for never");
+        r.walk.tell(
+            field,
+            said!("is {count}, and the role has {of}", "写的是 {count}，而角色只有 {tasks} 个任务"),
+            ("write a number that can be reached, or null for never", "请写能达到的数；想写“永不”就写 null"),
+        );
     }
     r.kept(field, becomes);
     Threshold::Count(count as u32)
@@ -193,10 +211,10 @@ fn threshold(r: &mut Reader, field: &Field<'_>, becomes: String, tasks: Option<i
 
 /// OpenPAI ran the command by bash, and went on after a line that failed.
 fn command_of(r: &mut Reader, field: &Field<'_>, path: &str, shared: &Shared<'_>) -> Option<Command> {
-    const HINT: &str = "write the line to run, such as \"python train.py\"";
+    const HINT: Said = ("write the line to run, such as \"python train.py\"", "请写要运行的命令，如 \"python train.py\"");
     let text = r.walk.text(field, HINT)?;
     if text.trim().is_empty() {
-        r.walk.tell(field, "is empty, so there is nothing to run".into(), HINT);
+        r.walk.tell(field, ("is empty, so there is nothing to run", "是空的，没有可运行的内容"), HINT);
         return None;
     }
     r.kept(field, join(path, "command"));
@@ -213,8 +231,9 @@ pub(crate) fn by_bash(first_line: Option<&str>, command: &str) -> Command {
 pub(crate) fn put(r: &mut Reader, roles: Vec<Role>, job: &mut JobSpec) {
     for role in roles {
         if job.roles.contains_key(&role.name) {
-            let problem = Problem::new(role.path, format!("there is a role called {} before this one", shown(&role.name)));
-            r.walk.problems.push(problem.at(role.place).hint("give each role a name of its own"));
+            let problem =
+                Problem::new(role.path, said!("there is a role called {} before this one", "前面已经有名为 {} 的角色", shown(&role.name)));
+            r.walk.problems.push(problem.at(role.place).hint(("give each role a name of its own", "每个角色的名字要各不相同")));
             continue;
         }
         job.roles.insert(role.name, role.spec);

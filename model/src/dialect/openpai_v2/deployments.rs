@@ -5,7 +5,12 @@ use super::{
     job::{self, DEFAULT_CLUSTER},
     js::{self, Word},
 };
-use crate::{dialect::note::with_words, spec::shown};
+use crate::{
+    dialect::note::with_words,
+    said,
+    spec::shown,
+    words::{Said, listed},
+};
 
 #[derive(Clone)]
 pub(super) struct Deployment<'a> {
@@ -30,13 +35,13 @@ impl<'a> Deployment<'a> {
 const KEYS: [&str; 3] = ["protocolVersion", "name", "taskRoles"];
 
 pub(super) fn read<'a>(reader: &mut Reader, field: &Field<'a>) -> Vec<Deployment<'a>> {
-    let items = reader.some_items(field, "write `- {name: …, taskRoles: …}`");
+    let items = reader.some_items(field, ("write `- {name: …, taskRoles: …}`", "请写成 `- {name: …, taskRoles: …}` 这样"));
     let mut all: Vec<Deployment<'_>> = Vec::new();
     for item in items {
         let Some(read) = one(reader, &item) else { continue };
         if read.name.is_some() && all.iter().any(|it| it.name == read.name) {
-            let message = format!("{} is here a second time", shown(read.name.unwrap_or_default()));
-            reader.tell(&item, message, "give each deployment a name of its own");
+            let message = said!("{} is here a second time", "{} 重复了", shown(read.name.unwrap_or_default()));
+            reader.tell(&item, message, ("give each deployment a name of its own", "每个 deployment 的名字要各不相同"));
         }
         all.push(read);
     }
@@ -44,12 +49,17 @@ pub(super) fn read<'a>(reader: &mut Reader, field: &Field<'a>) -> Vec<Deployment
 }
 
 fn one<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<Deployment<'a>> {
-    let mut keys = reader.keys(field, &KEYS, "write `name` and `taskRoles`")?;
-    let name = reader.required(&mut keys, "name", "give it a name for `defaults.deployment`").and_then(|it| job::name(reader, &it));
+    let mut keys = reader.keys(field, &KEYS, ("write `name` and `taskRoles`", "请写 `name` 和 `taskRoles`"))?;
+    let name = reader
+        .required(&mut keys, "name", ("give it a name for `defaults.deployment`", "请给它起名，供 `defaults.deployment` 引用"))
+        .and_then(|it| job::name(reader, &it));
     if let Some(version) = keys.take("protocolVersion") {
         reader.version_2(&version);
     }
-    const HINT: &str = "write the name of a role and under it `preCommands` or `postCommands`";
+    const HINT: Said = (
+        "write the name of a role and under it `preCommands` or `postCommands`",
+        "请写角色名，并在它下面写 `preCommands` 或 `postCommands`",
+    );
     let roles = reader.required(&mut keys, "taskRoles", HINT).map(|it| reader.named(&it, HINT)).unwrap_or_default();
     let roles = roles.into_iter().map(|(role, field)| (role, around(reader, &field))).collect();
     for (_, other) in keys.rest() {
@@ -60,27 +70,34 @@ fn one<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<Deployment<'a>> {
 
 fn around<'a>(reader: &mut Reader, field: &Field<'a>) -> Around<'a> {
     const KEYS: [&str; 2] = ["preCommands", "postCommands"];
-    let Some(mut keys) = reader.keys(field, &KEYS, "write `preCommands` or `postCommands`") else { return Around::default() };
+    let Some(mut keys) = reader.keys(field, &KEYS, ("write `preCommands` or `postCommands`", "请写 `preCommands` 或 `postCommands`"))
+    else {
+        return Around::default();
+    };
     let [before, after] = KEYS.map(|key| keys.take(key).map(|it| commands(reader, &it)).unwrap_or_default());
     reader.no_more(keys);
     Around { before, after }
 }
 
 pub(super) fn commands<'a>(reader: &mut Reader, field: &Field<'a>) -> Vec<&'a str> {
-    const HINT: &str = "write a list of commands, each a text";
+    const HINT: Said = ("write a list of commands, each a text", "请写命令的列表，每条命令都是文本");
     reader.some_items(field, HINT).iter().filter_map(|item| reader.text(item, HINT)).collect()
 }
 
 /// The deployment that is chosen, and the virtual cluster.
 pub(super) fn defaults<'a>(reader: &mut Reader, field: Option<Field<'a>>, all: Vec<Deployment<'a>>) -> (Option<Deployment<'a>>, String) {
     const KEYS: [&str; 2] = ["virtualCluster", "deployment"];
-    let keys = field.as_ref().and_then(|it| reader.keys(it, &KEYS, "write `virtualCluster` or `deployment`"));
+    let keys = field
+        .as_ref()
+        .and_then(|it| reader.keys(it, &KEYS, ("write `virtualCluster` or `deployment`", "请写 `virtualCluster` 或 `deployment`")));
     let Some(mut keys) = keys else {
         note_unused(reader, &all, None);
         return (None, DEFAULT_CLUSTER.into());
     };
     let cluster = keys.take("virtualCluster").map_or(DEFAULT_CLUSTER.into(), |it| virtual_cluster(reader, &it));
-    let name = keys.take("deployment").and_then(|it| Some((reader.text(&it, "write the name of a deployment")?, it)));
+    let name = keys
+        .take("deployment")
+        .and_then(|it| Some((reader.text(&it, ("write the name of a deployment", "请写一个 deployment 的名字"))?, it)));
     for (_, other) in keys.rest() {
         reader.no_effect(&other);
     }
@@ -95,11 +112,11 @@ pub(super) fn defaults<'a>(reader: &mut Reader, field: Option<Field<'a>>, all: V
         None => {
             let names: Vec<&str> = all.iter().filter_map(|it| it.name).collect();
             let hint = if names.is_empty() {
-                "there is none; add it under `deployments`".into()
+                said!("there is none; add it under `deployments`", "一个也没有；请加到 `deployments` 下面")
             } else {
-                format!("there are {}", names.join(", "))
+                listed(("there are", "可用的有"), &names)
             };
-            reader.tell(&field, format!("there is no deployment {}", shown(name)), hint);
+            reader.tell(&field, said!("there is no deployment {}", "没有名为 {} 的 deployment", shown(name)), hint);
         }
     }
     (found, cluster)

@@ -32,7 +32,11 @@ pub(super) const NO_VOLUME: (&str, &str) = (
 pub(super) fn read<'a>(reader: &mut Reader, job: &Job<'a>) -> Extras<'a> {
     let mut extras = Extras { gang: true, ..Extras::default() };
     let mut from_extras = Vec::new();
-    if let Some(mut keys) = job.extras.as_ref().and_then(|it| reader.keys(it, &KEYS, "remove the key, or write what belongs under it")) {
+    if let Some(mut keys) = job
+        .extras
+        .as_ref()
+        .and_then(|it| reader.keys(it, &KEYS, ("remove the key, or write what belongs under it", "请删掉这个键，或写上它该有的内容")))
+    {
         if let Some(field) = keys.take("submitFrom") {
             reader.for_people(
                 &field,
@@ -89,7 +93,8 @@ fn note_storages(reader: &mut Reader, field: &Field<'_>) {
     if matches!(field.word(), Some(Word::Null | Word::Truth(false))) {
         return reader.for_people(field, ASKS_FOR_NONE);
     }
-    let items = reader.items(field, "write a list such as `[{name: data, mountPath: /data}]`");
+    let items =
+        reader.items(field, ("write a list such as `[{name: data, mountPath: /data}]`", "请写列表，如 `[{name: data, mountPath: /data}]`"));
     if matches!(&field.node.value, Value::List(items) if items.is_empty()) {
         reader.notes.ignored(
             &field.path,
@@ -106,8 +111,10 @@ fn note_storages(reader: &mut Reader, field: &Field<'_>) {
 }
 
 fn notifications(reader: &mut Reader, field: &Field<'_>) {
-    let wanted =
-        reader.entries(field, "write `{succeeded: true, failed: true}`").iter().any(|(_, it)| it.word() == Some(Word::Truth(true)));
+    let wanted = reader
+        .entries(field, ("write `{succeeded: true, failed: true}`", "请写成 `{succeeded: true, failed: true}` 这样"))
+        .iter()
+        .any(|(_, it)| it.word() == Some(Word::Truth(true)));
     if wanted {
         let en = "no letters are sent here; `trainmaster list` and the job's page show its state";
         reader.notes.ignored(&field.path, field.place, (en, "这里不发通知邮件；用 `trainmaster list` 或在作业页面查看状态"));

@@ -5,8 +5,9 @@ use super::js::{self, Word};
 use crate::{
     dialect::note::Notes,
     located::{Entry, Node, Place, Value},
+    said,
     spec::{Problem, join, nearest, shown},
-    words::Words,
+    words::{Bilingual, Said, Words, listed, wrong_shape},
 };
 
 pub(super) const ASKS_FOR_NONE: (&str, &str) = ("asks for none", "没有要求");
@@ -72,35 +73,35 @@ impl<'a> Keys<'a> {
 }
 
 impl Reader {
-    pub fn tell(&mut self, field: &Field<'_>, message: impl Into<String>, hint: impl Into<String>) {
+    pub fn tell(&mut self, field: &Field<'_>, message: impl Bilingual, hint: impl Bilingual) {
         self.problems.push(Problem::new(field.path.clone(), message).at(field.place).hint(hint));
     }
 
     /// Tells that the value has the wrong shape, unless it was refused already.
-    pub fn wrong(&mut self, field: &Field<'_>, must_be: &str, hint: impl Into<String>) {
+    pub fn wrong(&mut self, field: &Field<'_>, must_be: impl Bilingual, hint: impl Bilingual) {
         if let Some(it) = described(field.node) {
-            self.tell(field, format!("must be {must_be}, not {it}"), hint);
+            self.tell(field, wrong_shape(&must_be.words(), &it), hint);
         }
     }
 
-    pub fn keys<'a>(&mut self, field: &Field<'a>, known: &'static [&'static str], hint: &str) -> Option<Keys<'a>> {
+    pub fn keys<'a>(&mut self, field: &Field<'a>, known: &'static [&'static str], hint: impl Bilingual) -> Option<Keys<'a>> {
         let Value::Map(entries) = &field.node.value else {
-            self.wrong(field, "a map", hint);
+            self.wrong(field, ("a map", "键值对"), hint);
             return None;
         };
         Some(Keys { path: field.path.clone(), place: field.place, entries: entries.iter().collect(), known })
     }
 
     /// A map whose keys a person chooses.
-    pub fn entries<'a>(&mut self, field: &Field<'a>, hint: &str) -> Vec<(&'a str, Field<'a>)> {
+    pub fn entries<'a>(&mut self, field: &Field<'a>, hint: impl Bilingual) -> Vec<(&'a str, Field<'a>)> {
         self.keys(field, &[], hint).map(Keys::rest).unwrap_or_default()
     }
 
     /// The same, with at least one key, and every key a name as it may stand in a variable.
-    pub fn named<'a>(&mut self, field: &Field<'a>, hint: &str) -> Vec<(&'a str, Field<'a>)> {
+    pub fn named<'a>(&mut self, field: &Field<'a>, hint: Said) -> Vec<(&'a str, Field<'a>)> {
         let entries = self.entries(field, hint);
         if matches!(&field.node.value, Value::Map(entries) if entries.is_empty()) {
-            self.tell(field, "is empty", hint);
+            self.tell(field, ("is empty", "是空的"), hint);
         }
         entries.into_iter().filter(|(key, field)| self.check_identifier(key, field)).collect()
     }
@@ -108,15 +109,15 @@ impl Reader {
     fn check_identifier(&mut self, key: &str, field: &Field<'_>) -> bool {
         let good = is_identifier(key);
         if !good {
-            let hint = "use letters, digits and `_`, and begin with a letter or `_`";
-            self.tell(field, format!("{} is not a name that can stand here", shown(key)), hint);
+            let hint = ("use letters, digits and `_`, and begin with a letter or `_`", "请用字母、数字和 `_`，并以字母或 `_` 开头");
+            self.tell(field, said!("{} is not a name that can stand here", "{} 不能用作这里的名字", shown(key)), hint);
         }
         good
     }
 
-    pub fn items<'a>(&mut self, field: &Field<'a>, hint: &str) -> Vec<Field<'a>> {
+    pub fn items<'a>(&mut self, field: &Field<'a>, hint: impl Bilingual) -> Vec<Field<'a>> {
         let Value::List(items) = &field.node.value else {
-            self.wrong(field, "a list", hint);
+            self.wrong(field, ("a list", "列表"), hint);
             return Vec::new();
         };
         let item = |(index, node): (usize, &'a Node)| Field { path: format!("{}[{index}]", field.path), place: node.place, node };
@@ -124,36 +125,38 @@ impl Reader {
     }
 
     /// The same with at least one item.
-    pub fn some_items<'a>(&mut self, field: &Field<'a>, hint: &str) -> Vec<Field<'a>> {
+    pub fn some_items<'a>(&mut self, field: &Field<'a>, hint: Said) -> Vec<Field<'a>> {
         let items = self.items(field, hint);
         if matches!(&field.node.value, Value::List(items) if items.is_empty()) {
-            self.tell(field, "is empty", hint);
+            self.tell(field, ("is empty", "是空的"), hint);
         }
         items
     }
 
-    pub fn text<'a>(&mut self, field: &Field<'a>, hint: &str) -> Option<&'a str> {
+    pub fn text<'a>(&mut self, field: &Field<'a>, hint: impl Bilingual) -> Option<&'a str> {
         match field.word() {
             Some(Word::Text(text)) => return Some(text),
             Some(Word::Truth(_) | Word::Number(_) | Word::Date(_)) => {
-                self.wrong(field, "text", format!("put it in quotes: \"{}\"", written(field.node)))
+                self.wrong(field, ("text", "文本"), said!("put it in quotes: \"{}\"", "请加上引号：\"{}\"", written(field.node)))
             }
-            Some(Word::Null) | None => self.wrong(field, "text", hint),
+            Some(Word::Null) | None => self.wrong(field, ("text", "文本"), hint),
         }
         None
     }
 
-    pub fn texts<'a>(&mut self, field: &Field<'a>, hint: &str) -> Vec<(&'a str, Field<'a>)> {
+    pub fn texts<'a>(&mut self, field: &Field<'a>, hint: Said) -> Vec<(&'a str, Field<'a>)> {
         let items = self.items(field, hint);
         items.into_iter().filter_map(|item| Some((self.text(&item, hint)?, item))).collect()
     }
 
-    pub fn integer(&mut self, field: &Field<'_>, hint: &str) -> Option<i64> {
+    pub fn integer(&mut self, field: &Field<'_>, hint: impl Bilingual) -> Option<i64> {
         const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
         match field.word() {
             Some(Word::Number(number)) if number.fract() == 0.0 && number.abs() < EXACT_BELOW => return Some(number as i64),
-            Some(Word::Text(text)) if text.parse::<i64>().is_ok() => self.wrong(field, "a whole number", "write it without quotes"),
-            Some(_) | None => self.wrong(field, "a whole number", hint),
+            Some(Word::Text(text)) if text.parse::<i64>().is_ok() => {
+                self.wrong(field, ("a whole number", "整数"), ("write it without quotes", "请去掉引号"))
+            }
+            Some(_) | None => self.wrong(field, ("a whole number", "整数"), hint),
         }
         None
     }
@@ -162,16 +165,16 @@ impl Reader {
         if let Some(Word::Truth(value)) = field.word() {
             return Some(value);
         }
-        self.wrong(field, "true or false", "write true or false, without quotes");
+        self.wrong(field, ("true or false", "true 或 false"), ("write true or false, without quotes", "请写 true 或 false，不要加引号"));
         None
     }
 
     /// The value of a key that must be there.
-    pub fn required<'a>(&mut self, keys: &mut Keys<'a>, key: &str, hint: &str) -> Option<Field<'a>> {
+    pub fn required<'a>(&mut self, keys: &mut Keys<'a>, key: &str, hint: impl Bilingual) -> Option<Field<'a>> {
         let found = keys.take(key);
         let misspelt = |entry: &&Entry| !keys.known.contains(&entry.key.as_str()) && meant(&entry.key, keys.known) == Some(key);
         if found.is_none() && !keys.entries.iter().any(misspelt) {
-            self.problems.push(Problem::new(join(&keys.path, key), "is missing").at(keys.place).hint(hint));
+            self.problems.push(Problem::new(join(&keys.path, key), ("is missing", "没有写")).at(keys.place).hint(hint));
         }
         found
     }
@@ -180,10 +183,10 @@ impl Reader {
     pub fn no_more(&mut self, keys: Keys<'_>) {
         for entry in keys.entries {
             let hint = match meant(&entry.key, keys.known) {
-                Some(key) => format!("did you mean `{key}`?"),
-                None => format!("the keys here are {}", keys.known.join(", ")),
+                Some(key) => said!("did you mean `{key}`?", "是不是想写 `{key}`？"),
+                None => listed(("the keys here are", "这里可以写的键有"), keys.known),
             };
-            let problem = Problem::new(join(&keys.path, &entry.key), format!("unknown key {}", shown(&entry.key)));
+            let problem = Problem::new(join(&keys.path, &entry.key), said!("unknown key {}", "不认识的键 {}", shown(&entry.key)));
             self.problems.push(problem.at(entry.key_place).hint(hint));
         }
     }
@@ -194,7 +197,7 @@ impl Reader {
             Some(Word::Number(2.0)) | Some(Word::Text("2")) => {
                 self.notes.kept(&field.path, field.place, ("this is how OpenPAI's version 2 is known", "凭它认出是 OpenPAI v2 的文件"))
             }
-            Some(_) | None => self.wrong(field, "2", "write `protocolVersion: 2`"),
+            Some(_) | None => self.wrong(field, Words::from("2"), ("write `protocolVersion: 2`", "请写 `protocolVersion: 2`")),
         }
     }
 
@@ -236,17 +239,17 @@ pub(super) fn written(node: &Node) -> &str {
 }
 
 /// What stands there, in words; nothing for what was refused already.
-fn described(node: &Node) -> Option<String> {
+fn described(node: &Node) -> Option<Words> {
     let words = match &node.value {
-        Value::List(_) => "a list".into(),
-        Value::Map(_) => "a map".into(),
+        Value::List(_) => said!("a list", "列表"),
+        Value::Map(_) => said!("a map", "键值对"),
         Value::Refused => return None,
         Value::Scalar(scalar) => match js::word(scalar) {
-            Word::Null => "nothing".into(),
-            Word::Truth(_) => shown(&scalar.text),
-            Word::Number(_) => format!("the number {}", shown(&scalar.text)),
-            Word::Text(_) => format!("the text {}", shown(&scalar.text)),
-            Word::Date(_) => format!("the date {}", shown(&scalar.text)),
+            Word::Null => said!("nothing", "空的"),
+            Word::Truth(_) => Words::from(shown(&scalar.text)),
+            Word::Number(_) => said!("the number {}", "数字 {}", shown(&scalar.text)),
+            Word::Text(_) => said!("the text {}", "文本 {}", shown(&scalar.text)),
+            Word::Date(_) => said!("the date {}", "日期 {}", shown(&scalar.text)),
         },
     };
     Some(words)

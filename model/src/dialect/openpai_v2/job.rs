@@ -13,8 +13,9 @@ use super::{
 use crate::{
     dialect::{note::with_words, openpai_common},
     located::Node,
+    said,
     spec::{Retries, shown},
-    words::Words,
+    words::{Said, Words},
 };
 
 /// All of the file but what each role and the extras say.
@@ -56,13 +57,15 @@ pub(super) const DEFAULT_CLUSTER: &str = "default";
 
 impl<'a> Job<'a> {
     pub fn read(reader: &mut Reader, root: &Field<'a>) -> Option<Self> {
-        let mut keys = reader.keys(root, &KEYS, "a job file begins with `protocolVersion: 2`")?;
+        let mut keys = reader.keys(root, &KEYS, ("a job file begins with `protocolVersion: 2`", "作业文件以 `protocolVersion: 2` 开头"))?;
         let keys_ = &mut keys;
-        if let Some(version) = reader.required(keys_, "protocolVersion", "write `protocolVersion: 2`") {
+        if let Some(version) = reader.required(keys_, "protocolVersion", ("write `protocolVersion: 2`", "请写 `protocolVersion: 2`")) {
             reader.version_2(&version);
         }
         check_type(reader, keys_);
-        let name = reader.required(keys_, "name", "give the job a name, such as `name: digits`").filter(|it| name(reader, it).is_some());
+        let name = reader
+            .required(keys_, "name", ("give the job a name, such as `name: digits`", "请给作业起名，如 `name: digits`"))
+            .filter(|it| name(reader, it).is_some());
         let description = about(reader, keys_);
         let deployments = keys_.take("deployments").map(|it| deployments::read(reader, &it)).unwrap_or_default();
         let (deployment, virtual_cluster) = deployments::defaults(reader, keys_.take("defaults"), deployments);
@@ -114,16 +117,24 @@ impl<'a> Job<'a> {
 
 /// A name of a job, a prerequisite or a deployment.
 pub(super) fn name<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<&'a str> {
-    const HINT: &str = "use letters, digits, `_` and `-`";
+    const HINT: Said = ("use letters, digits, `_` and `-`", "请用字母、数字、`_` 和 `-`");
     let text = reader.text(field, HINT)?;
     let length = text.chars().count();
     let bad = text.chars().find(|c| !c.is_ascii_alphanumeric() && !"_-".contains(*c));
     if length == 0 {
-        reader.tell(field, "is empty", HINT);
+        reader.tell(field, ("is empty", "是空的"), HINT);
     } else if let Some(bad) = bad {
-        reader.tell(field, format!("{} has {}", shown(text), shown(&bad.to_string())), HINT);
+        reader.tell(field, said!("{} has {}", "{} 里有 {}", shown(text), shown(&bad.to_string())), HINT);
     } else if length > NAME_CHARACTERS_MAX {
-        reader.tell(field, format!("{} has {length} characters; the most is {NAME_CHARACTERS_MAX}", shown(text)), "choose a shorter one");
+        reader.tell(
+            field,
+            said!(
+                "{} has {length} characters; the most is {NAME_CHARACTERS_MAX}",
+                "{} 有 {length} 个字符，最多 {NAME_CHARACTERS_MAX} 个",
+                shown(text)
+            ),
+            ("choose a shorter one", "请换一个短些的"),
+        );
     } else {
         return Some(text);
     }
@@ -138,31 +149,38 @@ pub(super) fn about<'a>(reader: &mut Reader, keys: &mut Keys<'a>) -> Option<&'a 
         match version.word() {
             Some(Word::Text(_) | Word::Number(_)) => reader.for_people(&version, FOR_PEOPLE),
             Some(Word::Null | Word::Truth(_) | Word::Date(_)) | None => {
-                reader.wrong(&version, "text or a number", "write it in quotes, such as \"1.0\"");
+                reader.wrong(
+                    &version,
+                    ("text or a number", "文本或数字"),
+                    ("write it in quotes, such as \"1.0\"", "请加上引号，如 \"1.0\""),
+                );
             }
         }
     }
-    if let Some(contributor) = keys.take("contributor").filter(|it| reader.text(it, "write a name").is_some()) {
+    if let Some(contributor) = keys.take("contributor").filter(|it| reader.text(it, ("write a name", "请写名字")).is_some()) {
         reader.for_people(&contributor, FOR_PEOPLE);
     }
     let description = keys.take("description")?;
-    let text = reader.text(&description, "write a line of text")?;
+    let text = reader.text(&description, ("write a line of text", "请写一行文本"))?;
     let reason = if description.path == "description" { "description".into() } else { Words::from(FOR_PEOPLE) };
     reader.notes.kept(&description.path, description.place, reason);
     Some(text)
 }
 
 fn check_type(reader: &mut Reader, keys: &mut Keys<'_>) {
-    let Some(field) = reader.required(keys, "type", "write `type: job`") else { return };
+    let Some(field) = reader.required(keys, "type", ("write `type: job`", "请写 `type: job`")) else { return };
     if field.word() == Some(Word::Text("job")) {
         reader.for_people(&field, ("every file here is a job", "这里的文件都是作业"));
     } else {
-        reader.wrong(&field, "`job`", "write `type: job`");
+        reader.wrong(&field, Words::from("`job`"), ("write `type: job`", "请写 `type: job`"));
     }
 }
 
 fn retries(reader: &mut Reader, field: &Field<'_>) -> Option<Retries> {
-    const HINT: &str = "write a number such as 2; a job that is always started again has no spelling in version 2";
+    const HINT: Said = (
+        "write a number such as 2; a job that is always started again has no spelling in version 2",
+        "请写一个数，如 2；第 2 版没有“总是重新开始”的写法",
+    );
     let count = reader.integer(field, HINT)?;
     match u32::try_from(count) {
         Ok(count) => {
@@ -170,11 +188,11 @@ fn retries(reader: &mut Reader, field: &Field<'_>) -> Option<Retries> {
             Some(Retries::Count(count))
         }
         Err(_) if count < 0 => {
-            reader.tell(field, format!("is {count}; it must be 0 or more"), HINT);
+            reader.tell(field, said!("is {count}; it must be 0 or more", "写的是 {count}，不能小于 0"), HINT);
             None
         }
         Err(_) => {
-            reader.tell(field, format!("is {count}, which is more than anyone can wait for"), HINT);
+            reader.tell(field, said!("is {count}, which is more than anyone can wait for", "写的是 {count}，没有人等得了这么多次"), HINT);
             None
         }
     }
@@ -182,15 +200,23 @@ fn retries(reader: &mut Reader, field: &Field<'_>) -> Option<Retries> {
 
 /// Role name → role, with the names checked.
 fn roles<'a>(reader: &mut Reader, keys: &mut Keys<'a>) -> IndexMap<&'a str, Field<'a>> {
-    const HINT: &str = "write `worker:` and under it `dockerImage`, `resourcePerInstance` and `commands`";
+    const HINT: Said = (
+        "write `worker:` and under it `dockerImage`, `resourcePerInstance` and `commands`",
+        "请写 `worker:`，并在它下面写 `dockerImage`、`resourcePerInstance` 和 `commands`",
+    );
     let Some(field) = reader.required(keys, "taskRoles", HINT) else { return IndexMap::new() };
     let roles: IndexMap<&str, Field<'_>> = reader.named(&field, HINT).into_iter().collect();
     let mut bare: Vec<(String, &str)> = Vec::new();
     for (name, field) in &roles {
         let stripped = stripped(name);
         if let Some((_, other)) = bare.iter().find(|(bare, _)| *bare == stripped) {
-            let message = format!("{} and {} are both `{stripped}` in the names of PAI_ variables", shown(other), shown(name));
-            reader.tell(field, message, "choose names that differ in letters or digits");
+            let message = said!(
+                "{} and {} are both `{stripped}` in the names of PAI_ variables",
+                "{} 和 {} 在 PAI_ 变量名里都是 `{stripped}`",
+                shown(other),
+                shown(name)
+            );
+            reader.tell(field, message, ("choose names that differ in letters or digits", "请换成字母或数字不同的名字"));
         }
         bare.push((stripped, name));
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 pub(super) fn read<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<&'a Node> {
-    reader.keys(field, &[], "write `NAME: value` pairs")?;
+    reader.keys(field, &[], ("write `NAME: value` pairs", "请写成一组 `NAME: value`"))?;
     note(reader, field);
     Some(field.node)
 }

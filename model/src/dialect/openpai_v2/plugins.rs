@@ -8,7 +8,7 @@ use super::{
     job::Job,
     script::{Script, Step},
 };
-use crate::{located::Value, spec::shown};
+use crate::{located::Value, said, spec::shown, words::listed};
 
 mod cmd;
 mod git;
@@ -45,7 +45,8 @@ impl Plugin<'_> {
     /// The keys of a prerequisite are not only its parameters, and have a word already.
     pub(super) fn note_others(&self, reader: &mut Reader, known: &[&str]) {
         let Some(parameters) = self.parameters.as_ref().filter(|_| !self.is_prerequisite) else { return };
-        for (key, field) in reader.entries(parameters, "write the parameters of the plugin by name") {
+        for (key, field) in reader.entries(parameters, ("write the parameters of the plugin by name", "请按名字写出插件的参数"))
+        {
             if !known.contains(&key) {
                 reader.no_effect(&field);
             }
@@ -59,22 +60,28 @@ const KNOWN: [&str; 5] = ["ssh", "tensorboard", "cmd", "git", "teamwise_storage"
 const PREFIX: &str = "com.microsoft.pai.runtimeplugin.";
 
 pub(super) fn read<'a>(reader: &mut Reader, field: &Field<'a>) -> Vec<Plugin<'a>> {
-    let items = reader.items(field, "write a list such as `[{plugin: ssh, parameters: {jobssh: true}}]`");
+    let items = reader.items(
+        field,
+        (
+            "write a list such as `[{plugin: ssh, parameters: {jobssh: true}}]`",
+            "请写列表，如 `[{plugin: ssh, parameters: {jobssh: true}}]`",
+        ),
+    );
     items.iter().filter_map(|item| one(reader, item)).collect()
 }
 
 fn one<'a>(reader: &mut Reader, field: &Field<'a>) -> Option<Plugin<'a>> {
     const KEYS: [&str; 4] = ["plugin", "parameters", "failurePolicy", "taskroles"];
-    let mut keys = reader.keys(field, &KEYS, "write `plugin: NAME` and its `parameters`")?;
-    let name = reader.required(&mut keys, "plugin", "write the name of the plugin");
+    let mut keys = reader.keys(field, &KEYS, ("write `plugin: NAME` and its `parameters`", "请写 `plugin: NAME` 和它的 `parameters`"))?;
+    let name = reader.required(&mut keys, "plugin", ("write the name of the plugin", "请写插件名"));
     let name = name.and_then(|it| {
         reader.for_people(&it, ("says which plugin it is", "说明是哪个插件"));
-        reader.text(&it, "write the name of the plugin")
+        reader.text(&it, ("write the name of the plugin", "请写插件名"))
     });
     let failure_is_fine = keys.take("failurePolicy").is_some_and(|it| failure_is_fine(reader, &it));
     let roles = keys.take("taskroles").map(|it| {
         reader.for_people(&it, ("where it runs", "说明在哪些角色里运行"));
-        reader.texts(&it, "write a list of roles").into_iter().map(|(name, _)| name).collect()
+        reader.texts(&it, ("write a list of roles", "请写角色的列表")).into_iter().map(|(name, _)| name).collect()
     });
     let parameters = keys.take("parameters").filter(|it| !it.is_null()).filter(|it| !is_empty(reader, it));
     for (_, other) in keys.rest() {
@@ -87,17 +94,21 @@ fn is_empty(reader: &mut Reader, field: &Field<'_>) -> bool {
     match &field.node.value {
         Value::Map(entries) => entries.is_empty(),
         Value::Scalar(_) | Value::List(_) | Value::Refused => {
-            reader.wrong(field, "a map", "write the parameters of the plugin by name");
+            reader.wrong(field, ("a map", "键值对"), ("write the parameters of the plugin by name", "请按名字写出插件的参数"));
             true
         }
     }
 }
 
 fn failure_is_fine(reader: &mut Reader, field: &Field<'_>) -> bool {
-    let policy = reader.text(field, "write `fail` or `ignore`").unwrap_or("fail").to_ascii_lowercase();
+    let policy = reader.text(field, ("write `fail` or `ignore`", "请写 `fail` 或 `ignore`")).unwrap_or("fail").to_ascii_lowercase();
     reader.for_people(field, ("whether the task goes on when a command of the plugin fails", "插件的命令失败时，任务是否继续"));
     if policy != "fail" && policy != "ignore" {
-        reader.tell(field, format!("{} is not a failure policy", shown(&policy)), "write `fail` or `ignore`");
+        reader.tell(
+            field,
+            said!("{} is not a failure policy", "没有 {} 这种失败策略", shown(&policy)),
+            ("write `fail` or `ignore`", "请写 `fail` 或 `ignore`"),
+        );
     }
     policy == "ignore"
 }
@@ -127,7 +138,7 @@ pub(super) fn by_role<'a>(reader: &mut Reader, job: &Job<'a>, from_extras: &[Plu
 fn of_prerequisites<'a>(reader: &mut Reader, job: &Job<'a>, role: &Field<'a>) -> Vec<Plugin<'a>> {
     let Some(names) = role.get("prerequisites").filter(|it| matches!(it.node.value, Value::List(_))) else { return Vec::new() };
     let mut plugins = Vec::new();
-    for item in reader.items(&names, "write a list of names") {
+    for item in reader.items(&names, ("write a list of names", "请写名字的列表")) {
         let Some(super::js::Word::Text(name)) = item.word() else { continue };
         let Some(prerequisite) = job.prerequisites.named(name) else { continue };
         let Some(super::js::Word::Text(plugin)) = prerequisite.field.get("plugin").and_then(|it| it.word()) else { continue };
@@ -153,8 +164,8 @@ fn tell_all(reader: &mut Reader, by_role: &IndexMap<&str, Vec<Plugin<'_>>>) {
             "ssh" | "tensorboard" => {}
             "teamwise_storage" => reader.notes.ignored(&plugin.field.path, plugin.field.place, NO_VOLUME),
             unknown => {
-                let hint = format!("there are {}", KNOWN.join(", "));
-                reader.tell(&plugin.field, format!("there is no plugin {}", shown(unknown)), hint);
+                let hint = listed(("there are", "可用的有"), &KNOWN);
+                reader.tell(&plugin.field, said!("there is no plugin {}", "没有名为 {} 的插件", shown(unknown)), hint);
             }
         }
     }

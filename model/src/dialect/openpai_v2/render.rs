@@ -4,7 +4,9 @@
 use super::js;
 use crate::{
     located::{Node, Value},
+    said,
     spec::harmless,
+    words::{Said, Words},
 };
 
 /// A script longer than this is no script; a value put in a thousand times must not fill the memory.
@@ -13,29 +15,43 @@ pub(super) const RENDERED_BYTES_MAX: usize = 1 << 20;
 /// What references can name: `$parameters`, `$data` and so on.
 pub(super) struct View<'a>(pub Vec<(&'static str, &'a Node)>);
 
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unrendered {
-    #[error("has a `{0}` that is never closed")]
     Unclosed(String),
-    #[error("has a section `{0}` that is never closed")]
     UnclosedSection(String),
-    #[error("closes a section `{0}` that was not opened")]
     UnopenedSection(String),
-    #[error("changes the delimiters to `{0}`, which are not two words")]
     BadDelimiters(String),
-    #[error("is longer than {RENDERED_BYTES_MAX} bytes when its references are put in")]
     TooLong,
 }
 
 impl Unrendered {
-    pub fn hint(&self) -> &'static str {
+    /// What is said of the text.
+    pub fn words(&self) -> Words {
         match self {
-            Unrendered::Unclosed(_) => "write references as `<% $parameters.NAME %>`",
-            Unrendered::UnclosedSection(_) | Unrendered::UnopenedSection(_) => {
-                "remove it; what is between `<%# x %>` and `<%/ x %>` is never run"
+            Unrendered::Unclosed(tag) => said!("has a `{tag}` that is never closed", "里的 `{tag}` 没有结束"),
+            Unrendered::UnclosedSection(name) => said!("has a section `{name}` that is never closed", "里的区段 `{name}` 没有结束"),
+            Unrendered::UnopenedSection(name) => said!("closes a section `{name}` that was not opened", "结束了没有开始的区段 `{name}`"),
+            Unrendered::BadDelimiters(text) => {
+                said!("changes the delimiters to `{text}`, which are not two words", "把分隔符改成了 `{text}`，但它不是两个词")
             }
-            Unrendered::BadDelimiters(_) => "write two words, such as `<%= {{ }} =%>`, or remove it",
-            Unrendered::TooLong => "refer to shorter values, or put long texts into files",
+            Unrendered::TooLong => said!(
+                "is longer than {RENDERED_BYTES_MAX} bytes when its references are put in",
+                "代入引用之后超过 {RENDERED_BYTES_MAX} 字节"
+            ),
+        }
+    }
+
+    pub fn hint(&self) -> Said {
+        match self {
+            Unrendered::Unclosed(_) => ("write references as `<% $parameters.NAME %>`", "引用请写成 `<% $parameters.NAME %>`"),
+            Unrendered::UnclosedSection(_) | Unrendered::UnopenedSection(_) => (
+                "remove it; what is between `<%# x %>` and `<%/ x %>` is never run",
+                "请删掉它；`<%# x %>` 和 `<%/ x %>` 之间的内容不会运行",
+            ),
+            Unrendered::BadDelimiters(_) => {
+                ("write two words, such as `<%= {{ }} =%>`, or remove it", "请写两个词，如 `<%= {{ }} =%>`，或把它删掉")
+            }
+            Unrendered::TooLong => ("refer to shorter values, or put long texts into files", "请引用短些的值，或把长文本放进文件"),
         }
     }
 }

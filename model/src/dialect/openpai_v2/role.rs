@@ -14,8 +14,9 @@ use super::{
 };
 use crate::{
     dialect::note::with_words,
+    said,
     spec::{Completion, RoleSpec, Threshold, ThresholdWord, join, shown},
-    words::Words,
+    words::{Said, Words},
 };
 
 mod resources;
@@ -57,7 +58,11 @@ pub(super) fn all(reader: &mut Reader, job: &Job<'_>, extras: &Extras<'_>) -> (I
         specs.insert((*name).to_owned(), spec);
         facts.push(fact);
         if bytes > SCRIPT_BYTES_MAX {
-            reader.tell(field, format!("the scripts of all roles have more than {SCRIPT_BYTES_MAX} bytes"), "put long texts into files");
+            reader.tell(
+                field,
+                said!("the scripts of all roles have more than {SCRIPT_BYTES_MAX} bytes", "所有角色的脚本合计超过 {SCRIPT_BYTES_MAX} 字节"),
+                ("put long texts into files", "请把长文本放进文件"),
+            );
             break;
         }
     }
@@ -74,7 +79,14 @@ struct Role<'r, 'j, 'a> {
 
 impl<'a> Role<'_, '_, 'a> {
     fn read(&mut self) -> Option<(RoleSpec, Facts, usize)> {
-        let mut keys = self.reader.keys(self.field, &KEYS, "write `dockerImage`, `resourcePerInstance` and `commands` under it")?;
+        let mut keys = self.reader.keys(
+            self.field,
+            &KEYS,
+            (
+                "write `dockerImage`, `resourcePerInstance` and `commands` under it",
+                "请在它下面写 `dockerImage`、`resourcePerInstance` 和 `commands`",
+            ),
+        )?;
         if let Some(version) = keys.take("protocolVersion") {
             self.reader.version_2(&version);
         }
@@ -114,7 +126,7 @@ impl<'a> Role<'_, '_, 'a> {
     }
 
     fn instances(&mut self, field: &Field<'_>) -> u32 {
-        const HINT: &str = "write a number such as 2";
+        const HINT: Said = ("write a number such as 2", "请写一个数，如 2");
         let Some(count) = self.reader.integer(field, HINT) else { return 1 };
         match u32::try_from(count).ok().filter(|count| *count > 0) {
             Some(count) => {
@@ -122,7 +134,7 @@ impl<'a> Role<'_, '_, 'a> {
                 count
             }
             None => {
-                self.reader.tell(field, format!("is {count}; it must be 1 or more"), HINT);
+                self.reader.tell(field, said!("is {count}; it must be 1 or more", "写的是 {count}，不能小于 1"), HINT);
                 1
             }
         }
@@ -137,7 +149,9 @@ impl<'a> Role<'_, '_, 'a> {
             // In OpenPAI all tasks of all roles count, parameter servers too.
             wait: Some(true),
         };
-        let keys = field.as_ref().and_then(|it| self.reader.keys(it, &KEYS, "write `minFailedInstances: 1` under it"));
+        let keys = field.as_ref().and_then(|it| {
+            self.reader.keys(it, &KEYS, ("write `minFailedInstances: 1` under it", "请在它下面写 `minFailedInstances: 1` 这样的规则"))
+        });
         let Some(mut keys) = keys else { return completion };
         let failed = keys.take(KEYS[0]).and_then(|it| self.threshold(&it, "min_failed", instances));
         let succeeded = keys.take(KEYS[1]).and_then(|it| self.threshold(&it, "min_succeeded", instances));
@@ -150,7 +164,11 @@ impl<'a> Role<'_, '_, 'a> {
     /// None for the default.
     fn threshold(&mut self, field: &Field<'_>, ours: &str, instances: u32) -> Option<Threshold> {
         let becomes = format!("{}.{ours}", self.becomes("completion"));
-        let number = if field.is_null() { 0 } else { self.reader.integer(field, "write a number, or -1 for never")? };
+        let number = if field.is_null() {
+            0
+        } else {
+            self.reader.integer(field, ("write a number, or -1 for never", "请写一个数；想写“永不”就写 -1"))?
+        };
         if number == 0 {
             let default = match ours {
                 "min_failed" => Words::new("1", "1"),
@@ -173,7 +191,7 @@ impl<'a> Role<'_, '_, 'a> {
 
     /// Only tasks that do not stand and fall together are retried alone (hazard H7).
     fn retries(&mut self, field: &Field<'_>) -> Option<u32> {
-        const HINT: &str = "write a number such as 2";
+        const HINT: Said = ("write a number such as 2", "请写一个数，如 2");
         let count = self.reader.integer(field, HINT)?;
         if count == 0 {
             self.reader.for_people(field, ("no task is retried alone", "任务不单独重试"));
@@ -193,14 +211,18 @@ impl<'a> Role<'_, '_, 'a> {
                 Some(count)
             }
             Err(_) => {
-                self.reader.tell(field, format!("is {count}; a task can be retried 0 or more times"), HINT);
+                self.reader.tell(
+                    field,
+                    said!("is {count}; a task can be retried 0 or more times", "写的是 {count}，重试次数不能小于 0"),
+                    HINT,
+                );
                 None
             }
         }
     }
 
     fn image(&mut self, keys: &mut Keys<'a>) -> Option<String> {
-        const HINT: &str = "write the name of a prerequisite of type dockerimage";
+        const HINT: Said = ("write the name of a prerequisite of type dockerimage", "请写一个 dockerimage 类型的 prerequisite 的名字");
         let field = self.reader.required(keys, "dockerImage", HINT)?;
         let name = self.reader.text(&field, HINT)?;
         let uri = self.prerequisite(&field, Kind::DockerImage, name)?.get("uri")?;
@@ -212,7 +234,11 @@ impl<'a> Role<'_, '_, 'a> {
         let found = self.job.prerequisites.find(kind, name).map(|it| it.field.clone());
         if found.is_none() && !self.job.prerequisites.some_are_missing {
             let hint = self.job.prerequisites.names(Some(kind));
-            self.reader.tell(field, format!("there is no prerequisite {} of that type", shown(name)), hint);
+            self.reader.tell(
+                field,
+                said!("there is no prerequisite {} of that type", "没有名为 {} 的这种类型的 prerequisite", shown(name)),
+                hint,
+            );
         }
         found
     }
@@ -222,7 +248,9 @@ impl<'a> Role<'_, '_, 'a> {
         let mut view: Vec<_> = self.job.parameters.map(|node| ("$parameters", node)).into_iter().collect();
         for (key, root, kind) in [("script", "$script", Kind::Script), ("output", "$output", Kind::Output), ("data", "$data", Kind::Data)] {
             let Some(field) = keys.take(key) else { continue };
-            let Some(name) = self.reader.text(&field, "write the name of a prerequisite") else { continue };
+            let Some(name) = self.reader.text(&field, ("write the name of a prerequisite", "请写一个 prerequisite 的名字")) else {
+                continue;
+            };
             let Some(found) = self.prerequisite(&field, kind, name) else { continue };
             let words = (format!("`{root}` in the role's commands"), format!("角色命令里的 `{root}`"));
             self.reader.notes.kept(&field.path, field.place, words);
@@ -232,18 +260,24 @@ impl<'a> Role<'_, '_, 'a> {
     }
 
     fn opt_in(&mut self, field: &Field<'_>) {
-        for (name, item) in self.reader.texts(field, "write a list of names of prerequisites") {
+        for (name, item) in self.reader.texts(field, ("write a list of names of prerequisites", "请写 prerequisite 名字的列表")) {
             if self.job.prerequisites.named(name).is_some() {
                 let words = ("its plugin, if it has one, runs in the role's tasks", "如果它有插件，插件在这个角色的任务里运行");
                 self.reader.notes.kept(&item.path, item.place, words);
             } else if !self.job.prerequisites.some_are_missing {
-                self.reader.tell(&item, format!("there is no prerequisite {}", shown(name)), self.job.prerequisites.names(None));
+                self.reader.tell(
+                    &item,
+                    said!("there is no prerequisite {}", "没有名为 {} 的 prerequisite", shown(name)),
+                    self.job.prerequisites.names(None),
+                );
             }
         }
     }
 
     fn script(&mut self, keys: &mut Keys<'a>, view: &View<'a>) -> Script {
-        let Some(field) = self.reader.required(keys, "commands", "write a list of commands") else { return Script::default() };
+        let Some(field) = self.reader.required(keys, "commands", ("write a list of commands", "请写命令的列表")) else {
+            return Script::default();
+        };
         let own = deployments::commands(self.reader, &field);
         let around = self.job.deployment.as_ref().and_then(|it| it.around(self.name)).cloned().unwrap_or_default();
         let lines: Vec<&str> =
@@ -251,7 +285,7 @@ impl<'a> Role<'_, '_, 'a> {
         let rendered = match render(&lines.join("\n"), view) {
             Ok(rendered) => rendered,
             Err(error) => {
-                self.reader.tell(&field, error.to_string(), error.hint());
+                self.reader.tell(&field, error.words(), error.hint());
                 return Script::default();
             }
         };

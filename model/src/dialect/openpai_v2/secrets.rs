@@ -32,7 +32,7 @@ pub(super) enum Form {
 
 impl<'a> Secrets<'a> {
     pub fn read(reader: &mut Reader, field: &Field<'a>) -> Self {
-        if reader.keys(field, &[], "write `NAME: value` pairs").is_none() {
+        if reader.keys(field, &[], ("write `NAME: value` pairs", "请写成一组 `NAME: value`")).is_none() {
             return Self::default();
         }
         let secrets = Self { node: Some(field.node), ..Self::default() };

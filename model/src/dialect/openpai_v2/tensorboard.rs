@@ -10,8 +10,8 @@ use super::{
     plugins::{NO_PARAMETERS, Plugin, reference},
     script::Script,
 };
-use crate::dialect::note::with_words;
 use crate::spec::{Completion, PortCount, Ports, RoleSpec, Size, Threshold, ThresholdWord};
+use crate::{dialect::note::with_words, words::Said};
 
 pub(super) fn role(
     reader: &mut Reader,
@@ -85,7 +85,11 @@ fn note_parameters(reader: &mut Reader, parameters: &Field<'_>, plugin: &Plugin<
             );
             reader.notes.changed(&port.path, port.place, reason);
         }
-        None => reader.tell(&plugin.field, "has no `port`", "write a port under `parameters`, such as `port: 6006`"),
+        None => reader.tell(
+            &plugin.field,
+            ("has no `port`", "没有写 `port`"),
+            ("write a port under `parameters`, such as `port: 6006`", "请在 `parameters` 下写端口，如 `port: 6006`"),
+        ),
     }
     if let Some(logdir) = parameters.get("logdir") {
         reader.for_people(&logdir, ("the directories it shows", "它要显示的目录"));
@@ -94,21 +98,21 @@ fn note_parameters(reader: &mut Reader, parameters: &Field<'_>, plugin: &Plugin<
 }
 
 fn directories<'a>(reader: &mut Reader, parameters: &Field<'a>) -> Vec<(&'a str, Field<'a>, &'a str)> {
-    const HINT: &str = "write `logdir: {run: /path/of/the/logs}`";
+    const HINT: Said = ("write `logdir: {run: /path/of/the/logs}`", "请写成 `logdir: {run: /path/of/the/logs}` 这样");
     let Some(logdir) = parameters.get("logdir") else {
-        reader.tell(parameters, "has no `logdir`", HINT);
+        reader.tell(parameters, ("has no `logdir`", "没有写 `logdir`"), HINT);
         return Vec::new();
     };
     let entries = reader.entries(&logdir, HINT);
     if entries.is_empty() && matches!(logdir.node.value, crate::located::Value::Map(_)) {
-        reader.tell(&logdir, "is empty", HINT);
+        reader.tell(&logdir, ("is empty", "是空的"), HINT);
     }
     entries
         .into_iter()
         .filter_map(|(name, field)| match field.word() {
             Some(Word::Text(path)) => Some((name, field, path)),
             Some(_) | None => {
-                reader.wrong(&field, "the path of a directory", HINT);
+                reader.wrong(&field, ("the path of a directory", "目录的路径"), HINT);
                 None
             }
         })

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     dialect::openpai_common::js_number,
     located::{Entry, Kind, NODES_MAX, Node, Place, Scalar, TEXT_BYTES_MAX, Value},
+    said,
     spec::Problem,
 };
 
@@ -19,9 +20,15 @@ pub(super) fn filled(root: &Node) -> Result<Node, Problem> {
     let root = filling.node(root, Nearest { entries: &[], positions: &BTreeMap::new() });
     match filling.too_much {
         None => Ok(root),
-        Some(place) => Err(Problem::new("parameters", format!("make more than {NEW_BYTES_MAX} bytes or {NODES_MAX} values of the file"))
-            .at(place)
-            .hint("use fewer or shorter parameters")),
+        Some(place) => Err(Problem::new(
+            "parameters",
+            said!(
+                "make more than {NEW_BYTES_MAX} bytes or {NODES_MAX} values of the file",
+                "代入之后，文件会超过 {NEW_BYTES_MAX} 字节或 {NODES_MAX} 个值"
+            ),
+        )
+        .at(place)
+        .hint(("use fewer or shorter parameters", "请减少或缩短参数"))),
     }
 }
 

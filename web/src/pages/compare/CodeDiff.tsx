@@ -3,12 +3,13 @@ import { useMemo, useState } from 'react'
 import { download } from '../../api/client.ts'
 import type { ComparedJob } from '../../api/compare.ts'
 import * as compare from '../../api/compare.ts'
+import { tellingOf } from '../../api/error.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Icon } from '../../ui/Icon.tsx'
 import { Rich } from '../../ui/Say.tsx'
 import { Scrolls } from '../../ui/Scrolls.tsx'
 import { useToasts } from '../../ui/Toasts.tsx'
-import { useWords } from '../../words/index.tsx'
+import { useLanguage, useWords } from '../../words/index.tsx'
 import { type FilePatch, readPatch } from './patch.ts'
 
 /** More lines than this at once nobody reads, and a browser draws them slowly. */
@@ -64,14 +65,14 @@ function Which({
 }
 
 function Patch({ from, to }: { from: ComparedJob; to: ComparedJob }) {
-  const words = useWords()
+  const { words, language } = useLanguage()
   const { tellError } = useToasts()
   const { data, error } = useQuery(compare.patch(from.id, to.id))
   const files = useMemo(() => readPatch(data ?? ''), [data])
   if (error) {
     return (
       <p className="body soft">
-        {words.compare.noCode} <Rich text={error.message} />
+        {words.compare.noCode} <Rich text={tellingOf(error, language).message} />
       </p>
     )
   }

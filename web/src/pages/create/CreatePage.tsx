@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { stringify } from 'yaml'
 import type { Origin } from '../../api/actions.ts'
+import { spoken } from '../../api/error.ts'
 import * as queries from '../../api/queries.ts'
 import { label } from '../../api/queries.ts'
 import { Page } from '../../Shell.tsx'
@@ -43,7 +44,9 @@ export default function CreatePage() {
   const ours = isOurs(draft)
   const [about, setAbout] = useState<Origin>({})
   const origin = { from, ...about, name: ours ? undefined : about.name, lang: language }
-  const checked = usePlan(draft.text, origin)
+  const planned = usePlan(draft.text, origin)
+  const problems = useMemo(() => planned.problems.map(it => spoken(it, language)), [planned.problems, language])
+  const checked = { ...planned, problems }
   // Nobody wants words to appear in a file that they are typing.
   useSuggestedName(draft, setDraft, ours && from === undefined && door !== 'file')
 
@@ -88,10 +91,10 @@ export default function CreatePage() {
           ))}
         </nav>
         <div className="create">
-          {door === 'simple' && ours && <SimpleDoor draft={draft} setDraft={setDraft} problems={checked.problems} />}
+          {door === 'simple' && ours && <SimpleDoor draft={draft} setDraft={setDraft} problems={problems} />}
           {door === 'pro' && ours && (
             <Suspense fallback={<div />}>
-              <ProDoor draft={draft} setDraft={setDraft} problems={checked.problems} />
+              <ProDoor draft={draft} setDraft={setDraft} problems={problems} />
             </Suspense>
           )}
           {door !== 'file' && !ours && (
@@ -108,7 +111,7 @@ export default function CreatePage() {
             <FileDoor
               text={draft.text}
               change={text => setDraft(draftOf(text))}
-              problems={checked.problems}
+              problems={problems}
               name={ours ? null : (about.name ?? '')}
               setName={name => setAbout({ ...about, name: name || undefined })}
             />

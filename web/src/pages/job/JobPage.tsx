@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useRef } from 'react'
 import { Link } from 'wouter'
-import { ApiError } from '../../api/error.ts'
+import { ApiError, tellingOf } from '../../api/error.ts'
 import * as queries from '../../api/queries.ts'
 import { type JobDetail, type JobState, label } from '../../api/queries.ts'
 import { type JobTab, paths } from '../../paths.ts'
 import { Page } from '../../Shell.tsx'
 import { Empty, Trouble } from '../../ui/Say.tsx'
 import { State } from '../../ui/State.tsx'
-import { useReason, useWords } from '../../words/index.tsx'
+import { useLanguage, useReason, useWords } from '../../words/index.tsx'
 import { JobActions } from './JobActions.tsx'
 import { LogsTab } from './LogsTab.tsx'
 import { OverviewTab } from './OverviewTab.tsx'
@@ -32,7 +32,7 @@ const REASON_LOOKS: Partial<Record<JobState, string>> = {
 const TABS: JobTab[] = ['overview', 'logs', 'curves', 'resources', 'services', 'files', 'versions', 'spec', 'why']
 
 export default function JobPage({ job: name, tab }: { job: string; tab: string | undefined }) {
-  const words = useWords()
+  const { words, language } = useLanguage()
   const { data: job, error } = useQuery(queries.job(name))
   const here = TABS.find(it => it === tab) ?? 'overview'
   if (!job) {
@@ -40,7 +40,7 @@ export default function JobPage({ job: name, tab }: { job: string; tab: string |
     return (
       <Page title={name}>
         {isGone && (
-          <Empty icon="jobs" title={words.job.notThere} hint={error.message}>
+          <Empty icon="jobs" title={words.job.notThere} hint={tellingOf(error, language).message}>
             <Link className="button" href={paths.jobs}>
               {words.home.allJobs}
             </Link>

@@ -6,9 +6,9 @@ use crate::dialect::openpai_v2::{
     js::Word,
     script::{Script, Step},
 };
-use crate::{located::Value, spec::shown};
+use crate::{located::Value, spec::shown, words::Said};
 
-const TEXT_HINT: &str = "write a list of commands, each a text";
+const TEXT_HINT: Said = ("write a list of commands, each a text", "请写命令的列表，每条命令都是文本");
 
 pub(super) fn check(reader: &mut Reader, plugin: &Plugin<'_>) {
     let Some(parameters) = &plugin.parameters else {
@@ -20,9 +20,15 @@ pub(super) fn check(reader: &mut Reader, plugin: &Plugin<'_>) {
     }
     if let Some(callbacks) = parameters.get("callbacks") {
         if of_old.iter().flatten().next().is_some() {
-            reader.tell(&callbacks, "stands beside `preCommands` or `postCommands`", "write all commands as callbacks, or none");
+            reader.tell(
+                &callbacks,
+                ("stands beside `preCommands` or `postCommands`", "不能和 `preCommands` 或 `postCommands` 一起写"),
+                ("write all commands as callbacks, or none", "命令要么都写成 callbacks，要么都不写成 callbacks"),
+            );
         }
-        for callback in reader.items(&callbacks, "write `- {event: taskStarts, commands: […]}`") {
+        for callback in
+            reader.items(&callbacks, ("write `- {event: taskStarts, commands: […]}`", "请写成 `- {event: taskStarts, commands: […]}` 这样"))
+        {
             check_callback(reader, &callback);
         }
     }
@@ -49,9 +55,13 @@ pub(super) fn check(reader: &mut Reader, plugin: &Plugin<'_>) {
 }
 
 fn check_callback(reader: &mut Reader, callback: &Field<'_>) {
-    let Some(mut keys) = reader.keys(callback, &["event", "commands"], "write `event` and `commands`") else { return };
-    if let Some(field) = reader.required(&mut keys, "event", "write `event: taskStarts` or `taskSucceeds`")
-        && let Some(event) = reader.text(&field, "write `taskStarts` or `taskSucceeds`")
+    let Some(mut keys) = reader.keys(callback, &["event", "commands"], ("write `event` and `commands`", "请写 `event` 和 `commands`"))
+    else {
+        return;
+    };
+    if let Some(field) =
+        reader.required(&mut keys, "event", ("write `event: taskStarts` or `taskSucceeds`", "请写 `event: taskStarts` 或 `taskSucceeds`"))
+        && let Some(event) = reader.text(&field, ("write `taskStarts` or `taskSucceeds`", "请写 `taskStarts` 或 `taskSucceeds`"))
         && event != "taskStarts"
         && event != "taskSucceeds"
     {

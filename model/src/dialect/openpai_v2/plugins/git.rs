@@ -16,16 +16,20 @@ pub(super) fn check(reader: &mut Reader, plugin: &Plugin<'_>) {
     let uri = plugin.parameters.as_ref().and_then(|it| it.get("repo_uri"));
     match uri {
         Some(uri) => {
-            reader.text(&uri, "write the address of the repository");
+            reader.text(&uri, ("write the address of the repository", "请写仓库的地址"));
         }
-        None => reader.tell(&plugin.field, "has no `repo_uri`, so there is nothing to clone", "write `parameters: {repo_uri: https://…}`"),
+        None => reader.tell(
+            &plugin.field,
+            ("has no `repo_uri`, so there is nothing to clone", "没有写 `repo_uri`，不知道要克隆什么"),
+            ("write `parameters: {repo_uri: https://…}`", "请写 `parameters: {repo_uri: https://…}`"),
+        ),
     }
     let Some(parameters) = &plugin.parameters else { return };
     if let Some(options) = parameters.get("options") {
-        reader.texts(&options, "write a list of options, such as `[\"--depth 1\"]`");
+        reader.texts(&options, ("write a list of options, such as `[\"--depth 1\"]`", "请写选项的列表，如 `[\"--depth 1\"]`"));
     }
     if let Some(directory) = parameters.get("clone_dir") {
-        reader.text(&directory, "write the path of a directory");
+        reader.text(&directory, ("write the path of a directory", "请写目录的路径"));
     }
     let known = [
         ("repo_uri", ("what is cloned", "要克隆的仓库")),

@@ -11,6 +11,7 @@ use crate::dialect::openpai_v2::{
 };
 use crate::{
     located::{Node, Value},
+    said,
     spec::harmless,
 };
 
@@ -23,13 +24,21 @@ pub(in super::super) fn fill(reader: &mut Reader, job: &Job<'_>, role: &str, fie
         match piece(job, role, name) {
             Some(piece) => script.push(piece, &job.secrets),
             None => {
-                let message = format!("`<% ${} %>` stands for nothing, and OpenPAI's runtime ends the task there", harmless(name));
-                reader.tell(field, message, "correct the name, or add the value");
+                let message = said!(
+                    "`<% ${} %>` stands for nothing, and OpenPAI's runtime ends the task there",
+                    "`<% ${} %>` 没有对应的值，OpenPAI 的运行时会在这里结束任务",
+                    harmless(name)
+                );
+                reader.tell(field, message, ("correct the name, or add the value", "请改正名字，或补上这个值"));
             }
         }
         rest = after;
         if script.bytes() > super::super::render::RENDERED_BYTES_MAX {
-            reader.tell(field, "is too long when its references are put in", "refer to shorter values");
+            reader.tell(
+                field,
+                ("is too long when its references are put in", "代入引用之后太长"),
+                ("refer to shorter values", "请引用短些的值"),
+            );
             return Script::default();
         }
     }

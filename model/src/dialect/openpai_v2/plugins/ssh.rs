@@ -34,7 +34,7 @@ fn one(reader: &mut Reader, job: &Job<'_>, gang: bool, role: &str, plugin: &Plug
     };
     let asked = |reader: &mut Reader, field: &Field<'_>| reference::plain(reader, job, role, field).eq_ignore_ascii_case("true");
     let jobssh = parameters.get("jobssh").is_some_and(|it| launches(reader, &it, gang, asked));
-    for (key, field) in reader.entries(parameters, "write `jobssh: true`") {
+    for (key, field) in reader.entries(parameters, ("write `jobssh: true`", "请写 `jobssh: true`")) {
         match key {
             "userssh" => user_key(reader, &field),
             "sshbarrier" => {

@@ -34,7 +34,7 @@ fn said(template: &str) -> String {
     let data = parse_lenient("{name: d, uri: [u0, u1]}").root.unwrap();
     match render(template, &View(vec![("$parameters", &parameters), ("$data", &data)])) {
         Ok(rendered) => rendered.text,
-        Err(error) => format!("! {error}"),
+        Err(error) => format!("! {}", error.words()),
     }
 }
 

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::super::field::{ASKS_FOR_NONE, Field, Keys, Reader};
 use crate::{
     dialect::note::with_words,
+    said,
     spec::{Accelerators, PortCount, Ports, RoleSpec, Size, join},
+    words::Said,
 };
 
 /// As the file says them.
@@ -40,14 +42,15 @@ impl Resources {
 }
 
 pub(super) fn read(reader: &mut Reader, keys: &mut Keys<'_>, role: &str) -> Resources {
-    const HINT: &str = "write `cpu`, `memoryMB` and `gpu` under it";
+    const HINT: Said = ("write `cpu`, `memoryMB` and `gpu` under it", "请在它下面写 `cpu`、`memoryMB` 和 `gpu`");
     let role = join("roles", role);
     let mut resources = Resources { ports: ALWAYS.map(|label| (label.to_owned(), 1)).into(), ..Resources::default() };
     if let Some(field) = reader.required(keys, "resourcePerInstance", HINT)
         && let Some(mut keys) = reader.keys(&field, &["cpu", "memoryMB", "gpu", "ports"], HINT)
     {
-        let mut amount =
-            |key, ours| reader.required(&mut keys, key, "write a whole number").map_or(0, |it| amount(reader, &it, &join(&role, ours)));
+        let mut amount = |key, ours| {
+            reader.required(&mut keys, key, ("write a whole number", "请写整数")).map_or(0, |it| amount(reader, &it, &join(&role, ours)))
+        };
         resources.cpu = amount("cpu", "cpus");
         resources.memory_mb = amount("memoryMB", "memory");
         resources.gpu = amount("gpu", "accelerators");
@@ -63,9 +66,13 @@ pub(super) fn read(reader: &mut Reader, keys: &mut Keys<'_>, role: &str) -> Reso
 }
 
 fn amount(reader: &mut Reader, field: &Field<'_>, becomes: &str) -> i64 {
-    let Some(count) = reader.integer(field, "write a whole number") else { return 0 };
+    let Some(count) = reader.integer(field, ("write a whole number", "请写整数")) else { return 0 };
     if !(0..=i64::from(u32::MAX)).contains(&count) {
-        reader.tell(field, format!("is {count}, which no machine can give"), "write a number such as 2");
+        reader.tell(
+            field,
+            said!("is {count}, which no machine can give", "写的是 {count}，没有机器给得了这么多"),
+            ("write a number such as 2", "请写一个数，如 2"),
+        );
         return 0;
     }
     if count == 0 && !becomes.ends_with("accelerators") {
@@ -78,8 +85,9 @@ fn amount(reader: &mut Reader, field: &Field<'_>, becomes: &str) -> i64 {
 }
 
 fn ports(reader: &mut Reader, field: &Field<'_>, role: &str, ports: &mut BTreeMap<String, u32>) {
-    for (label, field) in reader.named(field, "write how many by label, such as `{grpc: 1}`") {
-        let Some(count) = reader.integer(&field, "write how many, such as 1") else { continue };
+    for (label, field) in reader.named(field, ("write how many by label, such as `{grpc: 1}`", "请写每个标签要几个，如 `{grpc: 1}`"))
+    {
+        let Some(count) = reader.integer(&field, ("write how many, such as 1", "请写要几个，如 1")) else { continue };
         let becomes = join(&join(role, "ports"), label);
         if count <= 0 {
             let about = ("it asks for no port, and gets none", "没有要端口，也就不分配");
@@ -93,7 +101,11 @@ fn ports(reader: &mut Reader, field: &Field<'_>, role: &str, ports: &mut BTreeMa
 
 /// Answers the megabytes of shared memory; unknown keys pass, for the server's schema has its lock in the wrong place.
 fn container_options(reader: &mut Reader, field: &Field<'_>, role: &str) -> i64 {
-    let Some(mut keys) = reader.keys(field, &["shmMB", "infiniband"], "write `shmMB: 1024` under it") else { return 0 };
+    let Some(mut keys) =
+        reader.keys(field, &["shmMB", "infiniband"], ("write `shmMB: 1024` under it", "请在它下面写 `shmMB: 1024` 这样的内容"))
+    else {
+        return 0;
+    };
     let shm = keys.take("shmMB").map_or(0, |it| shm_mb(reader, &it, &join(role, "shared_memory")));
     if let Some(field) = keys.take("infiniband") {
         infiniband(reader, &field);
@@ -105,7 +117,9 @@ fn container_options(reader: &mut Reader, field: &Field<'_>, role: &str) -> i64 
 }
 
 fn shm_mb(reader: &mut Reader, field: &Field<'_>, becomes: &str) -> i64 {
-    let Some(count) = reader.integer(field, "write a number of megabytes, such as 1024") else { return 0 };
+    let Some(count) = reader.integer(field, ("write a number of megabytes, such as 1024", "请写兆字节数，如 1024")) else {
+        return 0;
+    };
     match count {
         0 => {
             let en = format!("0 means the default of {SHM_MB_DEFAULT}, as in OpenPAI");
@@ -113,7 +127,11 @@ fn shm_mb(reader: &mut Reader, field: &Field<'_>, becomes: &str) -> i64 {
             reader.notes.changed(&field.path, field.place, with_words(becomes, (en, zh)));
         }
         1.. => reader.notes.kept(&field.path, field.place, becomes),
-        _ => reader.tell(field, format!("is {count}; there is no memory below nothing"), "write a number of megabytes, such as 1024"),
+        _ => reader.tell(
+            field,
+            said!("is {count}; there is no memory below nothing", "写的是 {count}，内存不能是负数"),
+            ("write a number of megabytes, such as 1024", "请写兆字节数，如 1024"),
+        ),
     }
     count.max(0)
 }
