@@ -149,14 +149,16 @@ pub fn whole(sql: &Sql<'_>, job: JobId, attempt: u32) -> Result<Option<Vec<Run>>
     Ok((count == Some(runs.len() as u64)).then_some(runs))
 }
 
+/// The runs of an attempt whose task has not succeeded.
+const REST: &str = "job = $1 AND job_attempt = $2 AND state <> 'succeeded' AND NOT EXISTS
+                    (SELECT 1 FROM run AS good WHERE good.job = run.job AND good.role = run.role AND good.task_index = run.task_index
+                                                 AND good.job_attempt = run.job_attempt AND good.state = 'succeeded')";
+
 /// The tasks of a job that is no gang, in its attempt. None if a run that must be read cannot be.
 pub fn tally(sql: &Sql<'_>, job: &Job) -> Result<Option<Tally>, StoreError> {
-    let which = "job = $1 AND job_attempt = $2 AND state <> 'succeeded' AND NOT EXISTS
-                 (SELECT 1 FROM run AS good WHERE good.job = run.job AND good.role = run.role AND good.task_index = run.task_index
-                                              AND good.job_attempt = run.job_attempt AND good.state = 'succeeded')";
     let values = [job.id.into(), job.attempt.into()];
-    let rest = sql.query_sound(Kind::Run, &format!("SELECT {COLUMNS} FROM run WHERE {which}"), &values, read)?;
-    let all = sql.first(&format!("SELECT COUNT(*) AS count FROM run WHERE {which}"), &values, |row| row.number::<usize>("count"))?;
+    let rest = sql.query_sound(Kind::Run, &format!("SELECT {COLUMNS} FROM run WHERE {REST}"), &values, read)?;
+    let all = sql.first(&format!("SELECT COUNT(*) AS count FROM run WHERE {REST}"), &values, |row| row.number::<usize>("count"))?;
     if all != Some(rest.len()) {
         return Ok(None);
     }
@@ -170,14 +172,15 @@ pub fn tally(sql: &Sql<'_>, job: &Job) -> Result<Option<Tally>, StoreError> {
     Ok(Some(Tally { roles, rest: rest.iter().map(Run::facts).collect() }))
 }
 
+const SUCCEEDED: &str = "SELECT COUNT(*) AS count FROM run WHERE job = $1 AND job_attempt = $2 AND role = $3 AND state = 'succeeded'";
+
 /// How far a role has come, of which so many tasks were placed and have not succeeded. A large job asks this at every ending, so
 /// nothing is sorted for it: no task succeeds twice, and the last one is at the end of an index.
 fn placed(sql: &Sql<'_>, (job, job_attempt): (JobId, u32), role: &RoleName, others: u32) -> Result<Option<Placed>, StoreError> {
     let values = [job.into(), job_attempt.into(), role.as_str().into()];
     let last = "SELECT task_index FROM run WHERE job = $1 AND job_attempt = $2 AND role = $3 ORDER BY task_index DESC LIMIT 1";
     let Some(last) = sql.first(last, &values, |row| row.number::<u32>("task_index"))? else { return Ok(None) };
-    let count = "SELECT COUNT(*) AS count FROM run WHERE job = $1 AND job_attempt = $2 AND role = $3 AND state = 'succeeded'";
-    let succeeded = sql.first(count, &values, |row| row.number::<u32>("count"))?.unwrap_or(0);
+    let succeeded = sql.first(SUCCEEDED, &values, |row| row.number::<u32>("count"))?.unwrap_or(0);
     let left_out = if succeeded + others == last + 1 { Vec::new() } else { left_out(sql, (job, job_attempt), role, last)? };
     Ok(Some(Placed { first: last + 1, left_out, succeeded }))
 }
@@ -189,19 +192,20 @@ fn left_out(sql: &Sql<'_>, (job, job_attempt): (JobId, u32), role: &RoleName, la
     Ok((0..last).filter(|index| !there.contains(index)).collect())
 }
 
+const LIVE_OF: &str = "job = $1 AND job_attempt = $2 AND state NOT IN ('succeeded', 'failed', 'stopped', 'unknown')
+                       ORDER BY role, task_index, attempt";
+
 /// The runs of one attempt of a job that live.
 pub fn live_of(sql: &Sql<'_>, job: JobId, job_attempt: u32) -> Result<Vec<Run>, StoreError> {
-    let question = format!(
-        "SELECT {COLUMNS} FROM run WHERE job = $1 AND job_attempt = $2 AND state NOT IN ('succeeded', 'failed', 'stopped', 'unknown')
-          ORDER BY role, task_index, attempt"
-    );
+    let question = format!("SELECT {COLUMNS} FROM run WHERE {LIVE_OF}");
     sql.query_sound(Kind::Run, &question, &[job.into(), job_attempt.into()], read)
 }
 
+const LAST_ATTEMPT: &str = "SELECT MAX(attempt) AS last FROM run WHERE job = $1 AND role = $2 AND task_index = $3";
+
 /// The number of the last run a task had, in any attempt of its job.
 pub fn last_attempt(sql: &Sql<'_>, job: JobId, task: &TaskName) -> Result<Option<u32>, StoreError> {
-    let question = "SELECT MAX(attempt) AS last FROM run WHERE job = $1 AND role = $2 AND task_index = $3";
-    let last = sql.first(question, &[job.into(), task.role.as_str().into(), task.index.into()], |row| row.maybe_number("last"))?;
+    let last = sql.first(LAST_ATTEMPT, &[job.into(), task.role.as_str().into(), task.index.into()], |row| row.maybe_number("last"))?;
     Ok(last.flatten())
 }
 

@@ -17,6 +17,9 @@ use crate::{
 /// What is read of one task before it is committed, and before others have their turn.
 const BYTES_A_BATCH: u64 = 32 << 20;
 const BATCHES_A_TURN: usize = 8;
+/// A task that floods its log needs the processor itself: while it runs no more of the log is read in a batch, which makes it the
+/// last of its turn.
+const RUNNING_LOG_BYTES_A_BATCH: u64 = 16 << 20;
 const UNWRITTEN_BYTES_MAX: u64 = 64 << 20;
 
 pub struct TaskReader {
@@ -156,6 +159,7 @@ impl TaskReader {
     fn log(&mut self, batch: &mut Batch<'_>, marked: &Marked, bytes_max: u64) -> io::Result<u64> {
         let attempt = marked.run.attempt;
         let log = self.logs.get_mut(&attempt).expect("every marked run has its reader");
+        let bytes_max = if marked.is_over { bytes_max } else { bytes_max.min(RUNNING_LOG_BYTES_A_BATCH) };
         let read = log.read(batch, bytes_max)?;
         if marked.is_over && read < bytes_max && log.is_open() {
             log.end(batch)?;

@@ -95,6 +95,23 @@ fn append(path: &Path, bytes: &[u8]) {
 }
 
 #[test]
+fn of_a_flood_a_part_is_read_while_it_runs_and_the_rest_at_its_end() {
+    let home = Home::new();
+    let mut collector = Collector::new(home.data());
+    let words = format!("{}\n", "w".repeat((1 << 20) - 1));
+    for _ in 0..20 {
+        home.print(1, Stream::Stdout, &words);
+    }
+    home.print(1, Stream::Stdout, "loss: 0.5\n");
+    assert!(!collector.turn().unwrap(), "the next turn comes at its time");
+    assert_eq!(home.seen(), [""; 0]);
+    home.end(1);
+    while collector.turn().unwrap() {}
+    assert_eq!(home.seen(), ["1 output /loss 1:0.5"]);
+    assert!(!home.is_marked(1));
+}
+
+#[test]
 fn printed_values_are_read_on_whenever_and_wherever_the_reader_was_cut() {
     let home = Home::new();
     home.print(1, Stream::Stdout, "Step: 1, Cost: 0.5, ");

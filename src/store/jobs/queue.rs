@@ -31,13 +31,13 @@ pub fn queued(sql: &Sql<'_>, most: u32, now_ms: u64) -> Result<Vec<Waiting>, Sto
 }
 
 /// Jobs that are no gangs and have begun, and of which some tasks may still wait: not every task has a run, or one
-/// that has ended may be tried again.
+/// that has ended may be tried again. That those have not succeeded is said because the index of the rest needs to hear it.
 pub fn scattered(sql: &Sql<'_>, most: u32) -> Result<Vec<Job>, StoreError> {
     let question = format!(
         "SELECT {COLUMNS} FROM {JOBS} WHERE job.gang = 0 AND job.state IN ('starting', 'running')
             AND ((SELECT COUNT(*) FROM run WHERE run.job = job.id AND run.job_attempt = job.attempt) < job.tasks
                  OR EXISTS (SELECT 1 FROM run WHERE run.job = job.id AND run.job_attempt = job.attempt
-                                                AND run.state IN ('failed', 'stopped', 'unknown')))
+                                                AND run.state <> 'succeeded' AND run.state IN ('failed', 'stopped', 'unknown')))
           ORDER BY job.priority DESC, job.id LIMIT $1"
     );
     sql.query_sound(Kind::Job, &question, &[most.into()], read)

@@ -150,6 +150,32 @@ async fn live_runs_are_found_by_their_own_small_index() {
     assert_eq!(plan.await.unwrap()[0], "SCAN run USING INDEX run_live");
 }
 
+/// A job of a thousand tasks asks these at every ending, and must not be read through each time.
+#[tokio::test]
+async fn what_an_ending_asks_is_answered_by_indexes_that_know_it() {
+    let store = Place::new().open();
+    let (all, of_role) = (vec!["j".into(), 1.into()], vec!["j".into(), 1.into(), "worker".into()]);
+    let questions = [
+        (format!("SELECT {COLUMNS} FROM run WHERE {REST}"), all.clone()),
+        (format!("SELECT COUNT(*) FROM run WHERE {REST}"), all.clone()),
+        (format!("SELECT {COLUMNS} FROM run WHERE {LIVE_OF}"), all),
+        (SUCCEEDED.to_owned(), of_role),
+        (LAST_ATTEMPT.to_owned(), vec!["j".into(), "worker".into(), 1.into()]),
+    ];
+    let mut plans = Vec::new();
+    for (question, values) in questions {
+        let plan = store.read(move |sql| sql.query(&format!("EXPLAIN QUERY PLAN {question}"), &values, |row| row.text("detail")));
+        plans.push(plan.await.unwrap().into_iter().filter(|it| it.starts_with("S")).collect::<Vec<_>>().join("; "));
+    }
+    insta::assert_snapshot!(plans.join("\n"), @"
+    SEARCH run USING INDEX run_rest (job=? AND job_attempt=?); SEARCH good USING COVERING INDEX run_good (job=? AND job_attempt=? AND role=? AND task_index=?)
+    SEARCH run USING INDEX run_rest (job=? AND job_attempt=?); SEARCH good USING COVERING INDEX run_good (job=? AND job_attempt=? AND role=? AND task_index=?)
+    SEARCH run USING INDEX run_live_of (job=? AND job_attempt=?)
+    SEARCH run USING COVERING INDEX run_good (job=? AND job_attempt=? AND role=?)
+    SEARCH run USING COVERING INDEX run_by_task (job=? AND role=? AND task_index=?)
+    ");
+}
+
 #[tokio::test]
 async fn a_run_is_placed_once_and_only_for_a_job_that_exists() {
     let place = Place::new();
