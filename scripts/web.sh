@@ -37,7 +37,7 @@ packages() {
 
 build() {
     local sources place fresh
-    sources=$(git ls-files --cached --others --exclude-standard -- src public index.html package-lock.json vite.config.ts pack.mjs ../docs/*.md ../README*.md | grep -v "\.d\.ts$" | sort)
+    sources=$(git ls-files --cached --others --exclude-standard -- src public index.html package-lock.json vite.config.ts pack.mjs ../docs/*.md ../docs/zh-CN/*.md ../README*.md | grep -v "\.d\.ts$" | sort)
     place=$CACHE/dist-$(hash_of $sources)
     if [ ! -d "$place" ]; then
         packages

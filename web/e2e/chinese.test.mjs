@@ -1,7 +1,7 @@
 // On a Chinese page the server speaks Chinese too: what happened, and why things are as they are.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { House, settled } from './house.mjs'
+import { House, settled, until } from './house.mjs'
 import { settle } from './town.mjs'
 
 let house
@@ -93,4 +93,41 @@ test('服务器拒绝的操作用中文说明', async () => {
   await page.goto(`${house.url}/jobs/no-such-job`)
   await page.getByText('没有作业').waitFor()
   assert.deepEqual(await sentences(), [])
+})
+
+/** What a section of the guide is called, once it has been brought into view. */
+async function opened(id) {
+  const heading = page.locator(`#${id}`)
+  await until(`${id} is in view`, () =>
+    heading.evaluate(it => {
+      const { top } = it.getBoundingClientRect()
+      return top >= 0 && top < innerHeight
+    }),
+  )
+  return heading.textContent()
+}
+
+test('帮助里的指南是中文，指南里的链接也通', async () => {
+  await page.goto(`${house.url}/help`)
+  assert.deepEqual(await sentences(), [])
+  await page.getByRole('main').getByRole('link', { name: '作业文件', exact: true }).click()
+  await page.getByRole('heading', { level: 1, name: '作业文件' }).waitFor()
+  await page.getByRole('article').getByRole('heading', { name: '超参数与密钥' }).waitFor()
+  await page.getByRole('navigation', { name: '本页内容' }).getByRole('link', { name: '同时启动' }).waitFor()
+  assert.deepEqual(await sentences(), [])
+  await page.getByRole('article').getByRole('link', { name: 'git 仓库' }).click()
+  await page.getByRole('heading', { level: 1, name: '代码从哪里来' }).waitFor()
+  assert.equal(await opened('a-git-repository'), 'git 仓库')
+})
+
+test('页面上的问号打开讲它的那一节，换了语言还是那一节', async () => {
+  await page.goto(`${house.url}/jobs/${jobs.second}/versions`)
+  await page.getByRole('link', { name: /^帮助：/ }).click()
+  await page.waitForURL(/\/help\/compare#lineage$/)
+  assert.equal(await opened('lineage'), '来龙去脉')
+  await page.getByLabel('语言').selectOption('English')
+  await page.getByRole('heading', { name: 'Lineage' }).waitFor()
+  assert.equal(await opened('lineage'), 'Lineage')
+  await page.getByLabel('Language').selectOption('中文')
+  await page.getByRole('heading', { name: '来龙去脉' }).waitFor()
 })

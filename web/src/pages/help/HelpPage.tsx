@@ -4,7 +4,7 @@ import { Link } from 'wouter'
 import { paths } from '../../paths.ts'
 import { Page } from '../../Shell.tsx'
 import { Empty, Trouble } from '../../ui/Say.tsx'
-import { LANGUAGES, type Language, useLanguage, useWords } from '../../words/index.tsx'
+import { useLanguage, useWords } from '../../words/index.tsx'
 import { PAGES, pageOf, README } from './guide.ts'
 import './help.css'
 
@@ -19,8 +19,8 @@ const GROUPS = {
 export default function HelpPage({ page }: { page: string | undefined }) {
   const { language, words } = useLanguage()
   if (page === undefined) return <Index />
-  const found = pageOf(page, language)
-  if (found) return <Guide key={`${page} ${found.lang}`} name={page} {...found} />
+  const load = pageOf(page, language)
+  if (load) return <Guide key={`${page} ${language}`} name={page} load={load} />
   return (
     <Page title={words.help.title}>
       <Empty icon="help" title={words.help.notThere} hint={words.help.notThereHint}>
@@ -47,7 +47,6 @@ function Index() {
   return (
     <Page title={words.help.title}>
       <p className="soft">{words.help.intro}</p>
-      {words.help.mostInEnglish && <p className="note">{words.help.mostInEnglish}</p>}
       {Object.entries(groups).map(([group, names]) => (
         <section key={group} className="stack">
           <h2>{words.help.groups[group as keyof typeof groups]}</h2>
@@ -65,15 +64,14 @@ function Index() {
   )
 }
 
-function Guide({ name, load, lang }: { name: string; load: () => Promise<string>; lang: Language }) {
+function Guide({ name, load }: { name: string; load: () => Promise<string> }) {
   const { language, words } = useLanguage()
   const title = useTitle()
   const { data: text, error } = useQuery({
-    queryKey: ['help', name, lang],
+    queryKey: ['help', name, language],
     queryFn: load,
     staleTime: Number.POSITIVE_INFINITY,
   })
-  const isForeign = lang !== language
   return (
     <Page
       title={title(name)}
@@ -83,11 +81,10 @@ function Guide({ name, load, lang }: { name: string; load: () => Promise<string>
         </Link>
       }
     >
-      {isForeign && words.help.inEnglish && <p className="note">{words.help.inEnglish}</p>}
       {error && <Trouble error={error} />}
       {text !== undefined && (
         <Suspense fallback={null}>
-          <Opened text={text} lang={LANGUAGES[lang].locale} />
+          <Opened text={text} />
         </Suspense>
       )}
     </Page>
@@ -100,7 +97,7 @@ interface Section {
 }
 
 /** The text with its sections listed beside it; the one that the address names is brought into view. */
-function Opened({ text, lang }: { text: string; lang: string }) {
+function Opened({ text }: { text: string }) {
   const words = useWords()
   const [sections, setSections] = useState<Section[]>([])
   const article = (element: HTMLElement | null) => {
@@ -111,13 +108,13 @@ function Opened({ text, lang }: { text: string; lang: string }) {
   return (
     <div className="guide">
       {/* The page has its title already. */}
-      <article ref={article} className="panel prose" lang={lang}>
+      <article ref={article} className="panel prose">
         <Markdown text={text.replace(/^# .*\n/, '')} />
         <Shown />
       </article>
       {sections.length > 1 && (
-        <nav className="contents" aria-label={words.help.contents} lang={lang}>
-          <h2 lang={words.locale}>{words.help.contents}</h2>
+        <nav className="contents" aria-label={words.help.contents}>
+          <h2>{words.help.contents}</h2>
           <ul>
             {sections.map(it => (
               <li key={it.id}>

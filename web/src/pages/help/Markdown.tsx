@@ -4,7 +4,7 @@ import { Link } from 'wouter'
 import { CodeBlock } from '../../ui/CodeBlock.tsx'
 import { Scrolls } from '../../ui/Scrolls.tsx'
 import { PAGES } from './guide.ts'
-import { slug, target } from './links.ts'
+import { anchor, target } from './links.ts'
 
 /** What the pages of the guide are made of, as elements: nothing in them ever becomes markup by itself. */
 export function Markdown({ text }: { text: string }) {
@@ -84,8 +84,9 @@ function inline(token: Token): ReactNode {
 const firstLine = (text: string) => text.split('\n')[0] ?? ''
 
 function Heading({ token }: { token: Tokens.Heading }) {
-  const plain = token.text.replace(/`/g, '')
-  return createElement(`h${token.depth}`, { id: slug(plain) }, <Parts all={token.tokens} />)
+  // Its name in an address is not for reading.
+  const shown = token.tokens.filter(it => it.type !== 'html')
+  return createElement(`h${token.depth}`, { id: anchor(token.text) }, <Parts all={shown} />)
 }
 
 function Reference({ token }: { token: Tokens.Link }) {

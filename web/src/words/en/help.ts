@@ -8,9 +8,6 @@ export interface HelpPage {
 export const help = {
   title: 'Help',
   intro: 'The whole guide is inside the program: nothing here asks another host.',
-  /** Said to readers of other languages; there is nothing to say to those of this one. */
-  inEnglish: '',
-  mostInEnglish: '',
   contents: 'On this page',
   toIndex: 'All pages',
   notThere: 'There is no such page of the guide',

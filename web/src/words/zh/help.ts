@@ -5,8 +5,6 @@ import type { help as EnHelp } from '../en/help.ts'
 export const help: typeof EnHelp = {
   title: '帮助',
   intro: '全部指南都在程序里，不会访问其他主机。',
-  inEnglish: '本页目前只有英文版。中文请先看《Trainmaster 是什么》。',
-  mostInEnglish: '除注明中文的以外，各篇指南目前只有英文版。',
   contents: '本页内容',
   toIndex: '全部指南',
   notThere: '没有这一页指南',
@@ -14,7 +12,7 @@ export const help: typeof EnHelp = {
   about: page => `帮助：${page}`,
   groups: { begin: '入门', write: '编写作业', watch: '观察与分析', look: '查阅' },
   pages: {
-    readme: { title: 'Trainmaster 是什么', about: '能做什么、怎样启动、第一个作业。（中文）' },
+    readme: { title: 'Trainmaster 是什么', about: '能做什么、怎样启动、第一个作业。' },
     console: { title: '控制台', about: '每个页面的用途，以及安全措施。' },
     cli: { title: '命令行', about: '所有命令的共同约定。' },
     'job-file': { title: '作业文件', about: '每个字段：角色、资源、端口、重试、完成条件。' },
@@ -30,7 +28,7 @@ export const help: typeof EnHelp = {
     metrics: { title: '指标', about: '数字怎样变成曲线。' },
     compare: { title: '对比作业', about: '差异、最好的版本、来龙去脉。' },
     usage: { title: '资源用量', about: 'CPU、内存、磁盘、网络、加速卡。' },
-    endings: { title: '作业是怎样结束的', about: '每种结局的原因和建议。（中英对照）' },
+    endings: { title: '作业是怎样结束的', about: '每种结局的原因和建议。' },
     errors: { title: '错误码', about: '每种拒绝的含义和处理办法。' },
   },
 }
