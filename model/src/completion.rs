@@ -104,6 +104,7 @@ mod tests {
             task_retries: 0,
             resources: Default::default(),
             shared_memory_bytes: 0,
+            disk_bytes: None,
             ports: BTreeMap::new(),
             env: BTreeMap::new(),
             completion,

@@ -97,6 +97,10 @@ fn particulars(ending: &Ending, clues: &Clues) -> BTreeMap<String, String> {
             put("limit", Some(Bytes(*limit_bytes).to_string()));
             put("kills", Some(kills.to_string()));
         }
+        Cause::OverDisk { limit_bytes, used_bytes } => {
+            put("limit", Some(Bytes(*limit_bytes).to_string()));
+            put("used", Some(Bytes(*used_bytes).to_string()));
+        }
         Cause::CannotStart { why, .. } | Cause::Unknown { why } => put("why", Some(why.clone())),
         Cause::Exited { .. } | Cause::Signaled { .. } | Cause::Stopped { .. } | Cause::SetupFailed { .. } => {}
     }

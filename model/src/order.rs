@@ -135,6 +135,9 @@ pub struct Limits {
     pub cpus_milli: u64,
     pub memory_bytes: u64,
     pub shared_memory_bytes: u64,
+    /// Of what it writes to disk; null is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_bytes: Option<u64>,
     pub processes_max: u64,
 }
 

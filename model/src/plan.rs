@@ -99,6 +99,9 @@ pub struct RolePlan {
     /// For each task.
     pub resources: Resources,
     pub shared_memory_bytes: u64,
+    /// None is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_bytes: Option<u64>,
     /// By label, for each task.
     pub ports: BTreeMap<String, PortPlan>,
     /// Parameters are in, secrets are not yet.

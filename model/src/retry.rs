@@ -72,7 +72,7 @@ impl Class {
     fn of_cause(cause: &Cause) -> Self {
         match cause {
             Cause::Exited { code: 0 } => Class::Success,
-            Cause::OutOfMemory { .. } => Class::Bounded,
+            Cause::OutOfMemory { .. } | Cause::OverDisk { .. } => Class::Bounded,
             Cause::Exited { .. } | Cause::Signaled { .. } | Cause::SetupFailed { .. } => Class::User,
             Cause::CannotStart { whose: Whose::User, .. } => Class::Permanent,
             Cause::CannotStart { whose: Whose::Platform, .. } | Cause::Stopped { .. } | Cause::Unknown { .. } => Class::Platform,

@@ -179,6 +179,10 @@ pub struct RoleSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::size")]
     pub shared_memory: Option<Size>,
+    /// The most that each task may have on disk in `/output`, `/tmp` and what it changes in `/code`; any amount if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::size")]
+    pub disk: Option<Size>,
     /// Accelerators for each task: a number of any type, or a number by type, such as `A100: 2`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::accelerators")]

@@ -134,6 +134,11 @@ pub enum Cause {
         limit_bytes: u64,
         kills: u64,
     },
+    /// It had more on disk than it may, and we stopped it for that.
+    OverDisk {
+        limit_bytes: u64,
+        used_bytes: u64,
+    },
     /// We were asked to stop it, and did. How the child took it is kept for the curious.
     Stopped {
         killed: bool,
@@ -168,6 +173,7 @@ impl Cause {
             Cause::Exited { .. }
             | Cause::Signaled { .. }
             | Cause::OutOfMemory { .. }
+            | Cause::OverDisk { .. }
             | Cause::CannotStart { .. }
             | Cause::SetupFailed { .. } => TaskState::Failed,
             Cause::Stopped { .. } => TaskState::Stopped,
@@ -179,7 +185,11 @@ impl Cause {
     pub fn whose(&self) -> Option<Whose> {
         match self {
             Cause::Exited { code: 0 } | Cause::Stopped { .. } => None,
-            Cause::Exited { .. } | Cause::Signaled { .. } | Cause::OutOfMemory { .. } | Cause::SetupFailed { .. } => Some(Whose::User),
+            Cause::Exited { .. }
+            | Cause::Signaled { .. }
+            | Cause::OutOfMemory { .. }
+            | Cause::OverDisk { .. }
+            | Cause::SetupFailed { .. } => Some(Whose::User),
             Cause::CannotStart { whose, .. } => Some(*whose),
             Cause::Unknown { .. } => Some(Whose::Platform),
         }
@@ -192,7 +202,7 @@ impl Cause {
             Cause::Signaled { signal } => Some(128 + signal),
             Cause::OutOfMemory { .. } => Some(137),
             Cause::CannotStart { .. } => Some(127),
-            Cause::Stopped { .. } | Cause::Unknown { .. } => None,
+            Cause::OverDisk { .. } | Cause::Stopped { .. } | Cause::Unknown { .. } => None,
         }
     }
 }
@@ -211,6 +221,13 @@ impl Cause {
                 Words::new(
                     format!("out of memory: its limit is {limit} and the kernel killed {kills} of its processes"),
                     format!("内存不足：上限为 {limit}，内核杀掉了其中 {kills} 个进程"),
+                )
+            }
+            Cause::OverDisk { limit_bytes, used_bytes } => {
+                let (limit, used) = (Bytes(*limit_bytes), Bytes(*used_bytes));
+                Words::new(
+                    format!("stopped because it had {used} on disk and may have {limit}"),
+                    format!("占用磁盘 {used}，超过上限 {limit}，已被停止"),
                 )
             }
             Cause::Stopped { killed: false } => Words::new("stopped", "被停止"),
@@ -291,6 +308,7 @@ mod tests {
             Cause::Exited { code: 3 },
             Cause::Signaled { signal: 11 },
             Cause::OutOfMemory { limit_bytes: 50 << 20, kills: 1 },
+            Cause::OverDisk { limit_bytes: 5 << 30, used_bytes: 6 << 30 },
             Cause::Stopped { killed: true },
             Cause::CannotStart { why: "no program `pyhton3` in PATH".into(), whose: Whose::User },
             Cause::SetupFailed { code: 3 },
@@ -307,6 +325,7 @@ mod tests {
         failed    User       3  exited with code 3
         failed    User     139  ended by signal 11 (SIGSEGV, a segmentation fault)
         failed    User     137  out of memory: its limit is 50MiB and the kernel killed 1 of its processes
+        failed    User       -  stopped because it had 6GiB on disk and may have 5GiB
         stopped   -          -  stopped; it did not end within its grace and was killed
         failed    User     127  could not start: no program `pyhton3` in PATH
         failed    User       3  setup exited with code 3

@@ -41,6 +41,9 @@ pub struct RunArgs {
     /// The size of /dev/shm for each task
     #[arg(long, value_name = "SIZE")]
     pub shm: Option<String>,
+    /// The most that each task may have on disk
+    #[arg(long, value_name = "SIZE")]
+    pub disk: Option<String>,
     /// Accelerators for each task: 2 of any type, or A100=2; may be given again for other types
     #[arg(long, value_name = "N|TYPE=N")]
     pub gpus: Vec<String>,
@@ -142,6 +145,7 @@ pub fn build(args: &RunArgs, caller: &Caller) -> Result<JobSpec, Failure> {
         cpus: args.cpus,
         memory: args.memory.clone().map(Size::Text),
         shared_memory: args.shm.clone().map(Size::Text),
+        disk: args.disk.clone().map(Size::Text),
         accelerators: accelerators(&args.gpus)?,
         ports: ports(&args.port)?,
         ..RoleSpec::default()
@@ -232,7 +236,7 @@ fn as_text(path: Option<&Path>) -> Option<String> {
 
 /// The server speaks of the spec; the person typed flags.
 fn in_flags(mut failure: Failure) -> Failure {
-    const FLAGS: [(&str, &str); 13] = [
+    const FLAGS: [(&str, &str); 14] = [
         ("name", "--name"),
         ("tags", "--tag"),
         ("priority", "--priority"),
@@ -245,6 +249,7 @@ fn in_flags(mut failure: Failure) -> Failure {
         ("roles.main.cpus", "--cpus"),
         ("roles.main.memory", "--memory"),
         ("roles.main.shared_memory", "--shm"),
+        ("roles.main.disk", "--disk"),
         ("roles.main.ports", "--port"),
     ];
     failure.body.message = failure.body.message.replace("the job file has", "the job has");

@@ -261,6 +261,7 @@ fn order_in(job: &Job, rendezvous: &Rendezvous<'_>, run: &Run) -> Option<RunOrde
             cpus_milli: run.amount.cpus_milli,
             memory_bytes: run.amount.memory_bytes,
             shared_memory_bytes: role.shared_memory_bytes,
+            disk_bytes: role.disk_bytes,
             processes_max: PROCESSES_FOR_ANY_TASK + run.amount.cpus_milli * PROCESSES_PER_CPU / 1_000,
         },
         stop_grace_ms: job.plan.stop_grace_ms,

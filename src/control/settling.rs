@@ -74,6 +74,7 @@ fn end(sql: &Sql<'_>, run: &RunKey, ending: &Ending, job: Option<&Job>) -> Resul
         Cause::Exited { .. }
         | Cause::Signaled { .. }
         | Cause::OutOfMemory { .. }
+        | Cause::OverDisk { .. }
         | Cause::Stopped { .. }
         | Cause::CannotStart { .. }
         | Cause::SetupFailed { .. } => None,
@@ -96,6 +97,7 @@ fn why_stopped(job: Option<&Job>, cause: &Cause) -> Words {
             Cause::Exited { .. }
             | Cause::Signaled { .. }
             | Cause::OutOfMemory { .. }
+            | Cause::OverDisk { .. }
             | Cause::CannotStart { .. }
             | Cause::SetupFailed { .. }
             | Cause::Unknown { .. },

@@ -99,6 +99,7 @@ pub fn role(name: &str, tasks: u32) -> RolePlan {
         task_retries: 0,
         resources: resources(1, 64),
         shared_memory_bytes: 64 * MIB,
+        disk_bytes: None,
         ports: BTreeMap::new(),
         env: BTreeMap::new(),
         completion: CompletionPlan { min_failed: Some(1), min_succeeded: None, waited_for: true },

@@ -25,7 +25,7 @@ use tokio::{
 use super::{
     carry::Carrier,
     cgroup::{Blueprint, Hierarchies},
-    clues, exit,
+    clues, disk, exit,
     journal::{self, now_ms, say},
     launch::{self, Ground, LastAccount, Launched},
     letter::Letter,
@@ -311,6 +311,7 @@ impl Life {
         let seen = tokio::select! {
             seen = watch::watch(launched, &mut logs, &self.stop, &so_far) => seen.context("watching the child")?,
             never = self.meanwhile(launched, (&start_told, so_far.subscribe()), &mut beside) => match never {},
+            never = disk::guard(&self.dir, self.order.limits.disk_bytes, launched, &so_far) => match never {},
         };
         let (ending, account) = self.conclude(launched, &mut logs, seen)?;
         let start_matters = !start_told.get() && !launched.missing.is_empty();

@@ -40,9 +40,16 @@ pub struct Seen {
     /// When it failed, if its sandbox is kept.
     pub kept_since_ms: Option<u64>,
     pub full_shm: Option<(u64, u64)>,
+    /// What it had on disk when we stopped it for that.
+    pub over_disk_bytes: Option<u64>,
 }
 
 impl Seen {
+    /// Whether it runs, and nobody wants it to stop.
+    pub fn is_left_alone(&self) -> bool {
+        self.status.is_none() && !self.stopping
+    }
+
     fn note(&mut self, word: &Up) {
         match word {
             Up::Stopping => self.stopping = true,
@@ -219,7 +226,10 @@ fn end_the_rest() {
 fn cause(seen: Seen, usage: Usage, limits: &Limits) -> Cause {
     let out_of_memory = Cause::OutOfMemory { limit_bytes: limits.memory_bytes, kills: usage.oom_kills };
     match seen.status {
-        _ if seen.stopping => Cause::Stopped { killed: seen.killed },
+        _ if seen.stopping => match seen.over_disk_bytes.zip(limits.disk_bytes) {
+            Some((used_bytes, limit_bytes)) => Cause::OverDisk { limit_bytes, used_bytes },
+            None => Cause::Stopped { killed: seen.killed },
+        },
         Some(status) if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 => Cause::Exited { code: 0 },
         Some(_) | None if usage.oom_kills > 0 => out_of_memory,
         Some(status) if libc::WIFEXITED(status) => Cause::Exited { code: libc::WEXITSTATUS(status) },
@@ -232,7 +242,7 @@ fn cause(seen: Seen, usage: Usage, limits: &Limits) -> Cause {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { cpus_milli: 0, memory_bytes: 50 << 20, shared_memory_bytes: 0, processes_max: 0 };
+    const LIMITS: Limits = Limits { cpus_milli: 0, memory_bytes: 50 << 20, shared_memory_bytes: 0, disk_bytes: None, processes_max: 0 };
 
     fn said(status: Option<i32>, stopping: bool, oom_kills: u64) -> String {
         let usage = Usage { oom_kills, ..Usage::default() };

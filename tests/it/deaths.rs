@@ -74,8 +74,10 @@ fn by_limits() -> Vec<Death> {
     let fill = "f = open('/dev/shm/x', 'wb')\nwhile True: f.write(b'x' * 65536)";
     let touch = "import mmap, os\nfd = os.open('/dev/shm/x', os.O_CREAT | os.O_RDWR)\nos.ftruncate(fd, 8 << 20)\nm = mmap.mmap(fd, 8 << 20)\n\
                  for at in range(0, 8 << 20, 4096): m[at] = 1\n";
+    let keep = "import os, time\nos.posix_fallocate(os.open('/output/model', os.O_CREAT | os.O_RDWR), 0, 8 << 20)\ntime.sleep(60)\n";
     vec![
         shell("memory-limit", json!({ "memory": "64MiB", "command": ["python3", "-c", "x = bytearray(300 << 20)"] })),
+        shell("disk-limit", json!({ "disk": "4MiB", "command": ["python3", "-c", keep] })),
         shell("process-limit", json!({ "memory": "2GiB", "command": ["python3", "-c", fork] })),
         shell("shm-full", json!({ "shared_memory": "1MiB", "command": ["python3", "-c", fill] })),
         shell("shm-full-bus", json!({ "shared_memory": "4MiB", "command": ["python3", "-c", touch] })),

@@ -61,7 +61,7 @@ fn order() -> RunOrder {
         secrets: Default::default(),
         volumes: Default::default(),
         environment: None,
-        limits: Limits { cpus_milli: 1000, memory_bytes: 128 << 20, shared_memory_bytes: 1 << 20, processes_max: 50 },
+        limits: Limits { cpus_milli: 1000, memory_bytes: 128 << 20, shared_memory_bytes: 1 << 20, disk_bytes: None, processes_max: 50 },
         stop_grace_ms: 500,
         keep_failed_ms: None,
         ports: Vec::new(),

@@ -59,7 +59,7 @@ fn order(node: &str, attempt: u32, script: &str) -> RunOrder {
         secrets: Default::default(),
         volumes: Default::default(),
         environment: None,
-        limits: Limits { cpus_milli: 0, memory_bytes: 0, shared_memory_bytes: 0, processes_max: 0 },
+        limits: Limits { cpus_milli: 0, memory_bytes: 0, shared_memory_bytes: 0, disk_bytes: None, processes_max: 0 },
         stop_grace_ms: 500,
         keep_failed_ms: None,
         ports: Vec::new(),

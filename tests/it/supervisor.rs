@@ -72,7 +72,7 @@ impl Run {
             secrets: Default::default(),
             volumes: Default::default(),
             environment: None,
-            limits: Limits { cpus_milli: 1000, memory_bytes: 256 << 20, shared_memory_bytes: 3 << 20, processes_max: 100 },
+            limits: Limits { cpus_milli: 1000, memory_bytes: 256 << 20, shared_memory_bytes: 3 << 20, disk_bytes: None, processes_max: 100 },
             stop_grace_ms: 500,
             keep_failed_ms: None,
             ports: Vec::new(),

@@ -118,6 +118,7 @@ test('专业模式：每个字段都写进配置', async () => {
     field('S4-66', '每个任务的 CPU 核数', fill('0.5'), 'roles.main.cpus', 0.5),
     field('S4-67', '每个任务的内存', fill('128MiB'), 'roles.main.memory', '128MiB'),
     field('S4-68', '共享内存', fill('32MiB'), 'roles.main.shared_memory', '32MiB'),
+    field('S4-P2', '磁盘空间', fill('5GiB'), 'roles.main.disk', '5GiB'),
     field('S4-P2', '此角色的镜像', fill('harbor.example.org/tf:2'), 'roles.main.image', 'harbor.example.org/tf:2'),
     field('S4-75', '最小失败实例个数', fill('1'), 'roles.main.completion.min_failed', 1),
     field('S4-76', '最小成功实例个数', fill('2'), 'roles.main.completion.min_succeeded', 2),

@@ -11,7 +11,7 @@ use crate::{
 
 /// These are compared otherwise, or say nothing about what runs.
 const NOT_SETTINGS: [&str; 11] = ["name", "description", "tags", "params", "env", "roles", "code", "input", "inputs", "secrets", "from"];
-const NOT_ROLE_SETTINGS: [&str; 7] = ["env", "command", "tasks", "cpus", "memory", "shared_memory", "accelerators"];
+const NOT_ROLE_SETTINGS: [&str; 8] = ["env", "command", "tasks", "cpus", "memory", "shared_memory", "disk", "accelerators"];
 
 /// The facts that the spec and the plan tell of a job.
 pub fn given(spec: &Value, plan: &Plan) -> Facts {
@@ -45,6 +45,9 @@ fn of_role(spec: &Value, role: &RolePlan, tell: &mut impl FnMut(RowKind, String,
     tell(RowKind::Resources, of_role("cpus"), Cpus(role.resources.cpus_milli).to_string());
     tell(RowKind::Resources, of_role("memory"), Bytes(role.resources.memory_bytes).to_string());
     tell(RowKind::Resources, of_role("shared memory"), Bytes(role.shared_memory_bytes).to_string());
+    if let Some(bytes) = role.disk_bytes {
+        tell(RowKind::Resources, of_role("disk"), Bytes(bytes).to_string());
+    }
     for (kind, count) in &role.resources.accelerators {
         tell(RowKind::Resources, of_role(kind), count.to_string());
     }

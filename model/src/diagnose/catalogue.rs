@@ -60,6 +60,7 @@ pub enum CauseKind {
     Exited,
     Signaled,
     OutOfMemory,
+    OverDisk,
     Stopped,
     CannotStart,
     SetupFailed,
@@ -111,13 +112,14 @@ const OURS: [&str; 6] = [
 ];
 
 /// What every entry may name beside what its own pattern finds.
-const COMMON: [&str; 16] = [
+const COMMON: [&str; 17] = [
     "code",
     "signal",
     "number",
     "peak",
     "limit",
     "kills",
+    "used",
     "why",
     "exception",
     "frame",

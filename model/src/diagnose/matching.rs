@@ -68,7 +68,12 @@ fn text_of(clues: &Clues) -> String {
 fn why_of(cause: &Cause) -> &str {
     match cause {
         Cause::CannotStart { why, .. } | Cause::Unknown { why } => why,
-        Cause::Exited { .. } | Cause::Signaled { .. } | Cause::OutOfMemory { .. } | Cause::Stopped { .. } | Cause::SetupFailed { .. } => "",
+        Cause::Exited { .. }
+        | Cause::Signaled { .. }
+        | Cause::OutOfMemory { .. }
+        | Cause::OverDisk { .. }
+        | Cause::Stopped { .. }
+        | Cause::SetupFailed { .. } => "",
     }
 }
 
@@ -77,6 +82,7 @@ fn own_code(cause: &Cause) -> Option<i32> {
         Cause::Exited { code } => Some(*code),
         Cause::Signaled { .. }
         | Cause::OutOfMemory { .. }
+        | Cause::OverDisk { .. }
         | Cause::Stopped { .. }
         | Cause::CannotStart { .. }
         | Cause::SetupFailed { .. }
@@ -90,6 +96,7 @@ pub fn signal_of(cause: &Cause) -> Option<i32> {
         Cause::Signaled { signal } => Some(*signal),
         Cause::Exited { code } => Some(code - 128).filter(|signal| (1..=31).contains(signal)),
         Cause::OutOfMemory { .. }
+        | Cause::OverDisk { .. }
         | Cause::Stopped { .. }
         | Cause::CannotStart { .. }
         | Cause::SetupFailed { .. }
@@ -102,6 +109,7 @@ fn kind_of(cause: &Cause) -> CauseKind {
         Cause::Exited { .. } => CauseKind::Exited,
         Cause::Signaled { .. } => CauseKind::Signaled,
         Cause::OutOfMemory { .. } => CauseKind::OutOfMemory,
+        Cause::OverDisk { .. } => CauseKind::OverDisk,
         Cause::Stopped { .. } => CauseKind::Stopped,
         Cause::CannotStart { .. } => CauseKind::CannotStart,
         Cause::SetupFailed { .. } => CauseKind::SetupFailed,

@@ -16,6 +16,7 @@ use crate::{
 
 pub(crate) const CPUS_MAX: f64 = 100_000.0;
 const MEMORY_BYTES_MIN: u64 = 4 * MIB;
+const DISK_BYTES_MIN: u64 = MIB;
 /// A pebibyte: sums over all tasks stay far from the edge of their numbers.
 pub(crate) const MEMORY_BYTES_MAX: u64 = 1 << 50;
 pub(crate) const ACCELERATORS_MAX: u32 = 10_000;
@@ -29,6 +30,7 @@ pub(super) struct Unnamed {
     task_retries: u32,
     resources: Resources,
     shared_memory_bytes: u64,
+    disk_bytes: Option<u64>,
     ports: BTreeMap<String, PortPlan>,
     env: BTreeMap<String, String>,
     min_failed: Option<u32>,
@@ -48,6 +50,7 @@ impl Unnamed {
             task_retries: self.task_retries,
             resources: self.resources,
             shared_memory_bytes: self.shared_memory_bytes,
+            disk_bytes: self.disk_bytes,
             ports: self.ports,
             env,
             completion: CompletionPlan { min_failed: self.min_failed, min_succeeded: self.min_succeeded, waited_for },
@@ -72,6 +75,7 @@ pub(super) fn compile(c: &mut Compile<'_>, path: &str, role: &RoleSpec, job: &Jo
             accelerators: role.accelerators.as_ref().map(|it| accelerators(c, &at("accelerators"), it)).unwrap_or_default(),
         },
         shared_memory_bytes: shared_memory(c, &at("shared_memory"), role.shared_memory.as_ref()),
+        disk_bytes: role.disk.as_ref().and_then(|size| disk(c, &at("disk"), size)),
         ports: role.ports.as_ref().map(|it| ports(c, &at("ports"), it)).unwrap_or_default(),
         env: env(c, &at("env"), &role.env, job),
         min_failed,
@@ -184,6 +188,19 @@ fn memory(c: &mut Compile<'_>, path: &str, size: Option<&Size>, cpus_milli: u64)
 
 fn shared_memory(c: &mut Compile<'_>, path: &str, size: Option<&Size>) -> u64 {
     size.map_or(Some(c.house.shared_memory_bytes_default), |size| bytes(c, path, size)).unwrap_or(0)
+}
+
+fn disk(c: &mut Compile<'_>, path: &str, size: &Size) -> Option<u64> {
+    let bytes = bytes(c, path, size)?;
+    if bytes < DISK_BYTES_MIN {
+        let least = Bytes(DISK_BYTES_MIN);
+        c.tell(
+            path,
+            said!("is {}; a task needs at least {least}", "只有 {}，任务至少需要 {least}", Bytes(bytes)),
+            ("write a unit after the number: 512MiB, 4GiB", "请在数字后面写上单位：512MiB、4GiB"),
+        );
+    }
+    Some(bytes)
 }
 
 /// A type with none wanted is the same as the type not named.

@@ -54,7 +54,8 @@ impl Plan {
 
     fn write_role(&self, f: &mut fmt::Formatter<'_>, role: &RolePlan) -> fmt::Result {
         let shared = Bytes(role.shared_memory_bytes);
-        writeln!(f, "  {}: {} × ({}, {shared} shared memory)", role.name, role.tasks, role.resources)?;
+        let disk = role.disk_bytes.map_or(String::new(), |bytes| format!(", {} on disk", Bytes(bytes)));
+        writeln!(f, "  {}: {} × ({}, {shared} shared memory{disk})", role.name, role.tasks, role.resources)?;
         writeln!(f, "    command     {}", command(&role.command))?;
         if let Some(image) = &role.image {
             writeln!(f, "    image       {}", harmless(image))?;

@@ -87,6 +87,8 @@ pub struct RoleView {
     pub cpus: f64,
     pub memory_bytes: u64,
     pub shared_memory_bytes: u64,
+    /// Of what a task writes to disk; null is no limit.
+    pub disk_bytes: Option<u64>,
     /// By type.
     pub accelerators: BTreeMap<String, u32>,
     /// By label.
@@ -163,6 +165,7 @@ impl RoleView {
             cpus: role.resources.cpus_milli as f64 / 1000.0,
             memory_bytes: role.resources.memory_bytes,
             shared_memory_bytes: role.shared_memory_bytes,
+            disk_bytes: role.disk_bytes,
             accelerators: role.resources.accelerators.clone(),
             ports: ports(plan, role),
             image: role.image.clone(),

@@ -57,7 +57,7 @@ pub(crate) fn read_all(text: &str) -> Reading {
 }
 
 const OF_A_ROLE: Elsewhere = Elsewhere {
-    keys: &["command", "tasks", "cpus", "memory", "shared_memory", "accelerators", "ports", "completion"],
+    keys: &["command", "tasks", "cpus", "memory", "shared_memory", "disk", "accelerators", "ports", "completion"],
     place: ("in a role, such as `worker` under `roles`", "写在角色里，例如 `roles` 下的 `worker`"),
 };
 const OF_THE_JOB: Elsewhere = Elsewhere {
@@ -176,6 +176,7 @@ fn role(walk: &mut Walk, field: &Field<'_>, place: Place) -> RoleSpec {
         cpus: walk.optional(keys, "cpus").and_then(|it| number(walk, &it)),
         memory: walk.optional(keys, "memory").and_then(|it| size(walk, &it)),
         shared_memory: walk.optional(keys, "shared_memory").and_then(|it| size(walk, &it)),
+        disk: walk.optional(keys, "disk").and_then(|it| size(walk, &it)),
         accelerators: walk.optional(keys, "accelerators").and_then(|it| accelerators(walk, &it)),
         ports: walk.optional(keys, "ports").and_then(|it| ports(walk, &it)),
         env: walk.optional(keys, "env").map(|it| env(walk, &it)).unwrap_or_default(),

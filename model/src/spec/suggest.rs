@@ -1,7 +1,7 @@
 //! What an unknown key was probably meant to be.
 
 /// Words other systems use for the same thing.
-const OTHER_WORDS: [(&str, &str); 25] = [
+const OTHER_WORDS: [(&str, &str); 27] = [
     ("cmd", "command"),
     ("args", "command"),
     ("script", "command"),
@@ -18,6 +18,8 @@ const OTHER_WORDS: [(&str, &str); 25] = [
     ("mem", "memory"),
     ("memorymb", "memory"),
     ("shm", "shared_memory"),
+    ("storage", "disk"),
+    ("ephemeralstorage", "disk"),
     ("shmsize", "shared_memory"),
     ("environment", "env"),
     ("variables", "env"),

@@ -115,7 +115,7 @@ impl Trial {
             metrics: Default::default(),
             volumes: Default::default(),
             environment: None,
-            limits: Limits { cpus_milli: 1000, memory_bytes: 64 << 20, shared_memory_bytes: 1 << 20, processes_max: 64 },
+            limits: Limits { cpus_milli: 1000, memory_bytes: 64 << 20, shared_memory_bytes: 1 << 20, disk_bytes: None, processes_max: 64 },
             stop_grace_ms: 1000,
             keep_failed_ms: None,
             ports: Vec::new(),

@@ -461,6 +461,9 @@ export const en = {
     inputs: 'Inputs',
     outputs: 'Outputs',
     sharedMemory: 'Shared memory',
+    disk: 'Disk',
+    diskHelp: 'The most a task may have in /output, /tmp and what it changes in /code. One that has more is stopped.',
+    diskNoLimit: 'no limit',
     masked: 'Secrets of the earlier version are used where ****** stands.',
   },
   nodes: {

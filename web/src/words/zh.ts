@@ -458,6 +458,9 @@ export const zh: Words = {
     inputs: '输入',
     outputs: '输出',
     sharedMemory: '共享内存',
+    disk: '磁盘空间',
+    diskHelp: '每个任务在 /output、/tmp 以及对 /code 的改动中最多可占用的空间，超出即停止。',
+    diskNoLimit: '不限',
     masked: '****** 处会使用之前版本的密钥。',
   },
   nodes: {

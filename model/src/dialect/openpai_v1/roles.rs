@@ -18,6 +18,7 @@ use crate::{
 /// A mebibyte is the unit of OpenPAI's memory; a pebibyte is more than any machine has.
 pub(crate) const MEMORY_MB: std::ops::RangeInclusive<i64> = 4..=1 << 30;
 const SHARED_MEMORY_MB: std::ops::RangeInclusive<i64> = 0..=1 << 30;
+const DISK_GB: std::ops::RangeInclusive<i64> = 1..=1 << 20;
 const CPUS: std::ops::RangeInclusive<i64> = 1..=100_000;
 const GPUS: std::ops::RangeInclusive<i64> = 0..=10_000;
 const TASKS: std::ops::RangeInclusive<i64> = 1..=u32::MAX as i64;
@@ -66,6 +67,8 @@ pub(crate) struct Numbers<'a> {
     pub cpus: Option<Field<'a>>,
     pub memory_mb: Option<Field<'a>>,
     pub shared_memory_mb: Option<Field<'a>>,
+    /// Only one of OpenPAI's descendants has it.
+    pub disk_gb: Option<Field<'a>>,
     pub gpus: Option<Field<'a>>,
     pub ports: Option<Field<'a>>,
     pub min_failed: Option<Field<'a>>,
@@ -101,6 +104,7 @@ fn role(r: &mut Reader, item: &Field<'_>, shared: &Shared<'_>) -> Option<Role> {
         cpus: r.field(keys, "cpuNumber"),
         memory_mb: r.field(keys, "memoryMB"),
         shared_memory_mb: r.field(keys, "shmMB"),
+        disk_gb: r.field(keys, "storageGB"),
         gpus: r.field(keys, "gpuNumber"),
         ports: r.field(keys, "portList"),
         min_failed: r.field(keys, "minFailedTaskCount"),
@@ -146,11 +150,13 @@ pub(crate) fn numbered(r: &mut Reader, path: &str, numbers: Numbers<'_>, gpu_typ
             ("write a smaller number, or more memory", "请写小一些，或增加内存"),
         );
     }
+    let disk_gb = numbers.disk_gb.as_ref().and_then(|field| number(r, field, DISK_GB, join(path, "disk")));
     let spec = RoleSpec {
         tasks: tasks.map(|it| it as u32),
         cpus: Some(number_or(r, numbers.cpus.as_ref(), CPUS, join(path, "cpus"), 1) as f64),
         memory: Some(Size::Text(format!("{memory_mb}MiB"))),
         shared_memory: Some(Size::Text(format!("{shared_mb}MiB"))),
+        disk: disk_gb.map(|gb| Size::Text(format!("{gb}GiB"))),
         accelerators: accelerators(r, numbers.gpus.as_ref(), path, gpu_type),
         ports: Some(ports::ports(r, numbers.ports.as_ref(), &join(path, "ports"))),
         completion: completion(r, &join(path, "completion"), &numbers, tasks),

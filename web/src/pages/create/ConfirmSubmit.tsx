@@ -43,6 +43,7 @@ export function ConfirmSubmit({ planned, submit, onClose }: Props) {
               <Part name={words.home.memory} value={bytes(role.memory_bytes)} />
               <Part name={words.job.devices} value={devices(role.accelerators).join(', ') || '0'} />
               <Part name={w.sharedMemory} value={bytes(role.shared_memory_bytes)} />
+              <Part name={w.disk} value={role.disk_bytes == null ? w.diskNoLimit : bytes(role.disk_bytes)} />
             </dl>
             <pre className="code" title={role.script}>
               {role.script || role.command.join(' ')}

@@ -49,6 +49,7 @@ export function RoleForm({ put, role, choose }: Props) {
         <TextAt put={put} label={w.cpus} at={at('cpus')} placeholder="1" isNumber />
         <TextAt put={put} label={w.memory} at={at('memory')} help={w.memoryHelp} placeholder="4GiB" />
         <TextAt put={put} label={w.sharedMemory} at={at('shared_memory')} placeholder="64MiB" />
+        <TextAt put={put} label={w.disk} at={at('disk')} help={w.diskHelp} placeholder={w.diskNoLimit} />
         <TextAt put={put} label={w.more.roleImage} at={at('image')} help={w.more.roleImageHelp} />
         <TextAt
           put={put}

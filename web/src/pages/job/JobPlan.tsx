@@ -82,6 +82,7 @@ function Role({ role }: { role: RoleView }) {
         <Fact name={w.cpus}>{role.cpus}</Fact>
         <Fact name={w.memory}>{bytes(role.memory_bytes)}</Fact>
         <Fact name={w.sharedMemory}>{bytes(role.shared_memory_bytes)}</Fact>
+        <Fact name={w.disk}>{role.disk_bytes == null ? w.noLimit : bytes(role.disk_bytes)}</Fact>
         <Fact name={w.accelerators}>{devices(role.accelerators).join(', ') || words.app.none}</Fact>
         <Fact name={w.ports}>{Object.entries(role.ports).map(port).join('\n') || words.app.none}</Fact>
         <Fact name={w.image}>{role.image ?? w.noImage}</Fact>

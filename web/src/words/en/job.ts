@@ -51,6 +51,8 @@ export const made = {
   cpus: 'CPUs',
   memory: 'Memory',
   sharedMemory: 'Shared memory',
+  disk: 'Disk',
+  noLimit: 'no limit',
   accelerators: 'Accelerators',
   ports: 'Ports',
   anyPort: (count: number) => (count === 1 ? 'any free one' : `any ${count} free ones`),

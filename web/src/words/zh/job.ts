@@ -52,6 +52,8 @@ export const made: typeof EnMade = {
   cpus: 'CPU',
   memory: '内存',
   sharedMemory: '共享内存',
+  disk: '磁盘空间',
+  noLimit: '不限',
   accelerators: '加速卡',
   ports: '端口',
   anyPort: count => (count === 1 ? '任意空闲端口' : `任意 ${count} 个空闲端口`),

@@ -18,6 +18,8 @@ pub(in super::super) struct Resources {
     pub gpu: i64,
     /// 0 if not given: variables say so, although 512 is used (hazard H10).
     pub shm_mb: i64,
+    /// Only one of OpenPAI's descendants has it; 0 is no limit.
+    disk_gb: i64,
     ports: BTreeMap<String, u32>,
 }
 
@@ -34,6 +36,7 @@ impl Resources {
             cpus: (self.cpu > 0).then_some(self.cpu as f64),
             memory: (self.memory_mb > 0).then(|| mib(self.memory_mb)),
             shared_memory: Some(mib(if self.shm_mb == 0 { SHM_MB_DEFAULT } else { self.shm_mb })),
+            disk: (self.disk_gb > 0).then(|| Size::Text(format!("{}GiB", self.disk_gb))),
             accelerators: u32::try_from(self.gpu).ok().filter(|count| *count > 0).map(Accelerators::AnyType),
             ports: Some(Ports::Counts(ports.map(|(label, count)| (label.clone(), PortCount::Any(*count))).collect())),
             ..RoleSpec::default()
@@ -46,7 +49,7 @@ pub(super) fn read(reader: &mut Reader, keys: &mut Keys<'_>, role: &str) -> Reso
     let role = join("roles", role);
     let mut resources = Resources { ports: ALWAYS.map(|label| (label.to_owned(), 1)).into(), ..Resources::default() };
     if let Some(field) = reader.required(keys, "resourcePerInstance", HINT)
-        && let Some(mut keys) = reader.keys(&field, &["cpu", "memoryMB", "gpu", "ports"], HINT)
+        && let Some(mut keys) = reader.keys(&field, &["cpu", "memoryMB", "gpu", "storageGB", "ports"], HINT)
     {
         let mut amount = |key, ours| {
             reader.required(&mut keys, key, ("write a whole number", "请写整数")).map_or(0, |it| amount(reader, &it, &join(&role, ours)))
@@ -54,6 +57,9 @@ pub(super) fn read(reader: &mut Reader, keys: &mut Keys<'_>, role: &str) -> Reso
         resources.cpu = amount("cpu", "cpus");
         resources.memory_mb = amount("memoryMB", "memory");
         resources.gpu = amount("gpu", "accelerators");
+        if let Some(field) = keys.take("storageGB") {
+            resources.disk_gb = disk_gb(reader, &field, &join(&role, "disk"));
+        }
         if let Some(field) = keys.take("ports") {
             ports(reader, &field, &role, &mut resources.ports);
         }
@@ -81,6 +87,17 @@ fn amount(reader: &mut Reader, field: &Field<'_>, becomes: &str) -> i64 {
     } else {
         reader.notes.kept(&field.path, field.place, becomes);
     }
+    count
+}
+
+fn disk_gb(reader: &mut Reader, field: &Field<'_>, becomes: &str) -> i64 {
+    const HINT: Said = ("write a number of gigabytes, such as 5", "请写吉字节数，如 5");
+    let Some(count) = reader.integer(field, HINT) else { return 0 };
+    if !(1..=1 << 20).contains(&count) {
+        reader.tell(field, said!("is {count}; a task has 1 to {} GiB", "写的是 {count}，任务可以有 1 到 {} GiB", 1 << 20), HINT);
+        return 0;
+    }
+    reader.notes.kept(&field.path, field.place, becomes);
     count
 }
 
