@@ -154,7 +154,7 @@ impl Reader {
             }
             self.look().await.inspect_err(|error| tracing::warn!("a follower's stream ends early: {error}")).ok()?;
             if self.waiting.is_empty() && !self.done {
-                self.watched.rest().await;
+                self.watched.rest().await.ok()?;
             }
         }
         let (event, bytes) = self.waiting.pop_front()?;

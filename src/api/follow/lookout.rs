@@ -20,6 +20,8 @@ use crate::{
     store::{Sql, Store, StoreError, jobs, runs},
 };
 
+/// A store that does not answer is asked again, so often that a bad moment ends nobody's stream.
+const ASKS_MAX: usize = 10;
 /// How often logs that grow are looked at, and how often those that are silent.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
 const LOOK_EVERY_MAX: Duration = Duration::from_millis(320);
@@ -41,7 +43,14 @@ pub struct Seen {
     pub summary: Option<Arc<JobSummary>>,
     pub tasks: Tasks,
     /// How long the log of each task's last attempt was, if there was one.
-    lengths: Vec<Option<u64>>,
+    lengths: Vec<Option<Length>>,
+}
+
+/// Of a log and of its index. Bytes that came from far away are there before the index knows of them, and are read when it does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Length {
+    log: u64,
+    index: u64,
 }
 
 impl Seen {
@@ -50,7 +59,7 @@ impl Seen {
         let at = self.tasks.binary_search_by(|attempts| attempts.first().map(|it| &it.task).cmp(&Some(&run.task)));
         let is_last = |at: &usize| self.tasks[*at].last() == Some(run);
         let length = at.ok().filter(is_last).and_then(|at| *self.lengths.get(at)?);
-        length.is_some_and(|length| length <= sent)
+        length.is_some_and(|length| length.log <= sent)
     }
 }
 
@@ -87,14 +96,14 @@ impl Lookouts {
         let there = held.get(&(job, what)).and_then(Weak::upgrade).filter(|it| !it.task.is_finished());
         there.unwrap_or_else(|| {
             held.retain(|_, it| it.strong_count() > 0);
-            let begun = begin(Looking { store: store.clone(), data: data.to_owned(), job, what });
+            let begun = begin(Looking { store: store.clone(), data: data.to_owned(), job, what, runs: HashMap::new() });
             held.insert((job, what), Arc::downgrade(&begun));
             begun
         })
     }
 }
 
-fn begin(looking: Looking) -> Arc<Lookout> {
+fn begin(mut looking: Looking) -> Arc<Lookout> {
     let (say, said) = watch::channel(None);
     let task = tokio::spawn(async move {
         if let Err(error) = looking.keep_looking(&say).await {
@@ -109,14 +118,18 @@ struct Looking {
     data: PathBuf,
     job: JobId,
     what: What,
+    /// The last attempt of each task, and how long its log was when it was over.
+    runs: HashMap<RunKey, (IsOver, Option<Length>)>,
 }
 
+type IsOver = bool;
+
 impl Looking {
-    async fn keep_looking(self, say: &watch::Sender<Said>) -> Result<(), StoreError> {
+    async fn keep_looking(&mut self, say: &watch::Sender<Said>) -> Result<(), StoreError> {
         let mut changes = self.store.changes();
         let (mut seen, mut is_changed, mut pause) = (Arc::new(Seen::default()), true, LOOK_EVERY);
         loop {
-            let now = self.look(&seen, is_changed).await?;
+            let now = self.look_again(&seen, is_changed).await?;
             if say.borrow().is_none() || now != *seen {
                 seen = Arc::new(now);
                 say.send_replace(Some(Ok(seen.clone())));
@@ -140,8 +153,22 @@ impl Looking {
         self.what == What::StateAndLogs && !is_over && !seen.tasks.is_empty()
     }
 
+    /// Through the bad moments of a store, of which one here tells for all who watch.
+    async fn look_again(&mut self, before: &Seen, is_changed: bool) -> Result<Seen, StoreError> {
+        for _ in 1..ASKS_MAX {
+            match self.look(before, is_changed).await {
+                Err(error @ (StoreError::Busy | StoreError::Sql(_))) => {
+                    tracing::warn!(job = %self.job, "could not be looked at, will try again: {error}")
+                }
+                done => return done,
+            }
+            tokio::time::sleep(LOOK_EVERY_MAX).await;
+        }
+        self.look(before, is_changed).await
+    }
+
     /// The store is asked only when something was committed.
-    async fn look(&self, before: &Seen, is_changed: bool) -> Result<Seen, StoreError> {
+    async fn look(&mut self, before: &Seen, is_changed: bool) -> Result<Seen, StoreError> {
         let (summary, tasks) = if is_changed { self.ask().await? } else { (before.summary.clone(), before.tasks.clone()) };
         let lengths = match self.what {
             What::State => Vec::new(),
@@ -150,22 +177,44 @@ impl Looking {
         Ok(Seen { summary, tasks, lengths })
     }
 
-    async fn ask(&self) -> Result<(Option<Arc<JobSummary>>, Tasks), StoreError> {
-        let id = self.job;
-        let read = move |sql: &Sql<'_>| Ok((jobs::get(sql, id)?, runs::of_job(sql, id)?));
-        let (job, all) = self.store.read(read).await?;
-        let mut keys: Vec<RunKey> = all.into_iter().map(|run| run.run).collect();
-        keys.sort_by(|a, b| (&a.task, a.attempt).cmp(&(&b.task, b.attempt)));
-        let tasks = keys.chunk_by(|a, b| a.task == b.task).map(<[RunKey]>::to_vec).collect();
+    /// Whoever does not want the logs need not know of the runs.
+    async fn ask(&mut self) -> Result<(Option<Arc<JobSummary>>, Tasks), StoreError> {
+        let (id, what) = (self.job, self.what);
+        let read = move |sql: &Sql<'_>| {
+            let all = if what == What::State { Vec::new() } else { runs::of_job(sql, id)? };
+            Ok((jobs::get(sql, id)?, all))
+        };
+        let (job, mut all) = self.store.read(read).await?;
+        all.sort_by(|a, b| (&a.run.task, a.run.attempt).cmp(&(&b.run.task, b.run.attempt)));
+        let of_tasks = || all.chunk_by(|a, b| a.run.task == b.run.task);
+        let is_known = |run: &RunKey| self.runs.get(run).and_then(|it| it.1);
+        let last = of_tasks().filter_map(<[_]>::last).map(|it| (it.run.clone(), (it.state.is_over(), is_known(&it.run))));
+        self.runs = last.collect();
+        let tasks = of_tasks().map(|attempts| attempts.iter().map(|it| it.run.clone()).collect()).collect();
         Ok((job.as_ref().map(summary).map(Arc::new), Arc::new(tasks)))
     }
 
-    async fn measure(&self, tasks: Tasks) -> Result<Vec<Option<u64>>, StoreError> {
+    /// The log of a run that was over before it was measured stays as it is.
+    async fn measure(&mut self, tasks: Tasks) -> Result<Vec<Option<Length>>, StoreError> {
+        let last: Vec<RunKey> = tasks.iter().filter_map(|attempts| attempts.last().cloned()).collect();
+        let known: Vec<Option<Length>> = last.iter().map(|run| self.runs.get(run)?.1).collect();
         let data = self.data.clone();
-        let length = move |run: &RunKey| Some(std::fs::metadata(RunDir::new(&data, run).log()).ok()?.len());
-        let measure = move || tasks.iter().map(|attempts| attempts.last().and_then(&length)).collect();
-        tokio::task::spawn_blocking(measure).await.map_err(|_| StoreError::Panicked)
+        let measure = move || last.into_iter().zip(known).map(|(run, known)| (known.or_else(|| measured(&data, &run)), run)).collect();
+        let all: Vec<(Option<Length>, RunKey)> = tokio::task::spawn_blocking(measure).await.map_err(|_| StoreError::Panicked)?;
+        for (length, run) in &all {
+            if let Some((true, known)) = self.runs.get_mut(run) {
+                *known = *length;
+            }
+        }
+        Ok(all.into_iter().map(|(length, _)| length).collect())
     }
+}
+
+fn measured(data: &Path, run: &RunKey) -> Option<Length> {
+    let dir = RunDir::new(data, run);
+    let length = |path: PathBuf| std::fs::metadata(path).map(|it| it.len());
+    // A log without its index yet is a log all the same.
+    Some(Length { log: length(dir.log()).ok()?, index: length(dir.index()).unwrap_or(0) })
 }
 
 #[cfg(test)]
@@ -241,5 +290,8 @@ mod tests {
         assert!(seen.has_not_grown(&late, 3) && !seen.has_not_grown(&late, 2) && !seen.has_not_grown(&early, 3));
         std::fs::write(dir.log(), "one, two").unwrap();
         assert!(!next(&mut said).await.has_not_grown(&late, 3));
+        std::fs::write(dir.index(), "").unwrap();
+        std::fs::write(dir.index(), "what came when").unwrap();
+        assert!(!next(&mut said).await.has_not_grown(&late, 3), "what can be read only now is told of");
     }
 }

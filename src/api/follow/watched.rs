@@ -65,13 +65,11 @@ impl Watched {
     }
 
     /// Waits until something of the job has changed, or a log has grown.
-    pub async fn rest(&mut self) {
-        // If nobody looks any more, the next look says so.
-        let _changed_or_over = self.said.changed().await;
+    pub async fn rest(&mut self) -> Result<(), Error> {
+        self.said.changed().await.map_err(ended)
     }
 
     pub async fn look(&mut self) -> Result<(), Error> {
-        let ended = |_| Error::Internal("nobody looks at this job any more".into());
         let said = self.said.wait_for(Option::is_some).await.map_err(ended)?.clone();
         let Some(seen) = said.transpose()? else { return Ok(()) };
         if !Arc::ptr_eq(&seen.tasks, &self.seen.tasks) {
@@ -96,4 +94,8 @@ impl Watched {
     pub fn over(&self) -> Option<Arc<JobSummary>> {
         self.seen.summary.clone().filter(|summary| summary.state.is_over())
     }
+}
+
+fn ended(_: watch::error::RecvError) -> Error {
+    Error::Internal("nobody looks at this job any more".into())
 }

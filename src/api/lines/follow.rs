@@ -101,7 +101,7 @@ impl Follower {
             }
             let is_quiet = self.look().await.inspect_err(|error| tracing::warn!("a follower's stream ends early: {error}")).ok()?;
             if is_quiet && self.waiting.is_empty() && !self.done {
-                self.watched.rest().await;
+                self.watched.rest().await.ok()?;
             }
         }
         let (event, bytes) = self.waiting.pop_front()?;
