@@ -1299,6 +1299,13 @@ export interface components {
             /** @enum {string} */
             kind: "out_of_memory";
         } | {
+            /** Format: int64 */
+            limit_bytes: number;
+            /** Format: int64 */
+            used_bytes: number;
+            /** @enum {string} */
+            kind: "over_disk";
+        } | {
             killed: boolean;
             /** @enum {string} */
             kind: "stopped";
@@ -1873,6 +1880,11 @@ export interface components {
             memory_bytes: number;
             /** Format: int64 */
             shared_memory_bytes: number;
+            /**
+             * Format: int64
+             * @description Of what it writes to disk; null is no limit.
+             */
+            disk_bytes?: number | null;
             /** Format: int64 */
             processes_max: number;
         };
@@ -2429,6 +2441,11 @@ export interface components {
             memory_bytes: number;
             /** Format: int64 */
             shared_memory_bytes: number;
+            /**
+             * Format: int64
+             * @description Of what a task writes to disk; null is no limit.
+             */
+            disk_bytes?: number | null;
             /** @description By type. */
             accelerators: {
                 [key: string]: number;
