@@ -7,6 +7,7 @@
 #[path = "../it/house.rs"]
 mod house;
 
+#[allow(dead_code, reason = "these tests need only a part of it")]
 #[path = "../it/training/hall.rs"]
 mod hall;
 
