@@ -19,9 +19,12 @@ use nix::{
 use tokio::io::AsyncBufReadExt;
 
 use super::{carry::Words, signals};
-use crate::porter::{
-    VERB,
-    errand::{Errand, Staged, Word},
+use crate::{
+    identity::pidfd,
+    porter::{
+        VERB,
+        errand::{Errand, Staged, Word},
+    },
 };
 
 /// How long a porter has to end by itself.
@@ -33,6 +36,21 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 pub struct Fetched {
     pub staged: Staged,
     pub held: Vec<File>,
+    pub left: Option<Left>,
+}
+
+/// A porter that does by itself what nobody waits for. It ends with us at the latest.
+pub struct Left {
+    pub pid: i32,
+    /// There is something to read here when it has ended; where the kernel does not tell, it is reaped with us.
+    pub end: Option<OwnedFd>,
+}
+
+impl Left {
+    pub fn reap(&self) {
+        // SAFETY: no status is asked for, and nobody but us can reap it.
+        unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), libc::WNOHANG) };
+    }
 }
 
 /// Sends a porter and waits for it, or until we are asked to stop.
@@ -52,9 +70,9 @@ pub fn fetch(errand: &Errand, stop: &OwnedFd, tell: &dyn Fn(&str)) -> Result<Fet
         match sent.hear().map_err(trouble)? {
             Some(Word::Doing(what)) => tell(&what),
             Some(Word::Staged(staged)) => {
-                let fetched = hold(staged).map_err(trouble);
-                sent.leave();
-                return fetched;
+                let held = hold(&staged).map_err(trouble);
+                let left = Some(sent.leave());
+                return Ok(Fetched { held: held?, staged, left });
             }
             Some(Word::Failed { why, whose }) => return Err(Cause::CannotStart { why, whose }),
             Some(Word::Synced(_) | Word::Stuck { .. } | Word::Replaced) => {
@@ -69,14 +87,13 @@ fn platform(why: String) -> Cause {
     Cause::CannotStart { why, whose: Whose::Platform }
 }
 
-fn hold(staged: Staged) -> io::Result<Fetched> {
+fn hold(staged: &Staged) -> io::Result<Vec<File>> {
     let shared = |path| {
         let file = File::open(path)?;
         file.lock_shared()?;
         Ok(file)
     };
-    let held = staged.locks.iter().map(shared).collect::<io::Result<_>>()?;
-    Ok(Fetched { staged, held })
+    staged.locks.iter().map(shared).collect()
 }
 
 /// A porter that is on its way. It ends when we let go of it.
@@ -113,9 +130,11 @@ impl Sent {
     }
 
     /// Lets it do by itself what nobody waits for. It ends when that is done, or with us.
-    fn leave(mut self) {
+    fn leave(mut self) -> Left {
         drop(self.child.stdin.take());
         self.is_left = true;
+        let pid = self.child.id().cast_signed();
+        Left { pid, end: pidfd(pid).ok().flatten() }
     }
 
     /// Without reaping it, so that its group is still its own.
