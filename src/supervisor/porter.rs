@@ -41,12 +41,18 @@ pub struct Fetched {
 
 /// A porter that does by itself what nobody waits for. It ends with us at the latest.
 pub struct Left {
-    pub pid: i32,
+    pid: i32,
     /// There is something to read here when it has ended; where the kernel does not tell, it is reaped with us.
     pub end: Option<OwnedFd>,
 }
 
 impl Left {
+    /// Its number, for as long as that cannot be a stranger's.
+    pub fn pid(&self) -> Option<i32> {
+        let has_ended = |end: &OwnedFd| signals::wait_for([end.as_raw_fd()], Some(Duration::ZERO)) == [true];
+        (!self.end.as_ref().is_some_and(has_ended)).then_some(self.pid)
+    }
+
     pub fn reap(&self) {
         // SAFETY: no status is asked for, and nobody but us can reap it.
         unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), libc::WNOHANG) };
@@ -166,5 +172,24 @@ impl Drop for Sent {
         // SAFETY: a plain system call; the group is the porter's own, and it is not reaped yet.
         unsafe { libc::killpg(self.child.id().cast_signed(), libc::SIGKILL) };
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_was_left_has_its_number_until_it_has_ended() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let pid = child.id().cast_signed();
+        let left = Left { pid, end: pidfd(pid).unwrap() };
+        assert_eq!(left.pid(), Some(pid));
+        drop(child.stdin.take());
+        signals::wait_for([left.end.as_ref().unwrap().as_raw_fd()], None);
+        assert_eq!(left.pid(), None);
+        left.reap();
+        assert_eq!(left.pid(), None, "the number may be another's now");
+        assert!(child.try_wait().is_err(), "it is reaped");
     }
 }

@@ -223,7 +223,7 @@ pub fn kept(launched: &Launched, seen: Seen, order: &RunOrder) -> Option<Kept> {
 /// none of them, and nobody waits for it.
 fn end_the_rest(porter: Option<&Left>) {
     const PAUSE: Duration = Duration::from_millis(2);
-    while tree::kill_below(std::process::id().cast_signed(), porter.map(|it| it.pid)) > 0 {
+    while tree::kill_below(std::process::id().cast_signed(), porter.and_then(Left::pid)) > 0 {
         // SAFETY: no status is asked for.
         if unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } == 0 {
             std::thread::sleep(PAUSE);

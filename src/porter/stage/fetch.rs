@@ -34,6 +34,7 @@ use crate::{
 const FILES_AT_ONCE: usize = 16;
 /// So much may come before it is made to last: a killed porter loses none of it either way.
 const UNKEPT_BYTES_MAX: u64 = 4 << 30;
+/// So long others may take to make last what is wanted. After that it is fetched.
 const SETTLING_MAX: Duration = Duration::from_secs(60);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// How often a source is listed anew because it changed meanwhile.
