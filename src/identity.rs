@@ -63,7 +63,8 @@ impl Identity {
     }
 }
 
-fn pidfd(pid: i32) -> io::Result<Option<OwnedFd>> {
+/// A handle of a process, which can be read from when it has ended. None if there is none of that number.
+pub fn pidfd(pid: i32) -> io::Result<Option<OwnedFd>> {
     // SAFETY: a plain system call; the descriptor it answers is ours from here on.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     if fd >= 0 {

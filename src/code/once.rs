@@ -100,22 +100,42 @@ fn mark_for_now(place: &Path, boot: &str) -> PathBuf {
     place.join(format!("{MARK}.{boot}"))
 }
 
-/// Makes what is whole for now last, unless somebody else is at it. `keep` is called when all of it is on the
-/// disk. Whoever calls this holds the place against removal.
-pub fn make_last(place: &Path, boot: &str, keep: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-    let (dir, for_now) = (File::open(place)?, mark_for_now(place, boot));
-    if dir.try_lock().is_err() || lasts(place) {
-        return Ok(());
+/// The turn to make something last that is whole for now. Nobody else has one meanwhile.
+pub struct Turn<'a> {
+    place: &'a Path,
+    dir: File,
+    for_now: PathBuf,
+    text: String,
+}
+
+impl<'a> Turn<'a> {
+    /// None if somebody else is at it, or was, with or without luck. Whoever calls this holds the place against removal.
+    pub fn at(place: &'a Path, boot: &str) -> io::Result<Option<Self>> {
+        let (dir, for_now) = (File::open(place)?, mark_for_now(place, boot));
+        if dir.try_lock().is_err() || lasts(place) {
+            return Ok(None);
+        }
+        match fs::read_to_string(&for_now) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            text => Ok(Some(Self { place, dir, for_now, text: text? })),
+        }
     }
-    let text = fs::read_to_string(&for_now)?;
-    if let Err(error) = sync_disk_of(&dir) {
-        // What the disk did not take is not in memory for ever either.
-        fs::remove_file(for_now)?;
-        return Err(error);
+
+    /// All of its disk.
+    pub fn sync(&self) -> io::Result<()> {
+        sync_disk_of(&self.dir)
     }
-    keep()?;
-    mark(place, &text)?;
-    fs::remove_file(for_now)
+
+    /// For when all of it was synced.
+    pub fn mark(self) -> io::Result<()> {
+        mark_synced(self.place, &self.dir, &self.text)?;
+        fs::remove_file(self.for_now)
+    }
+
+    /// For when the disk did not take all of it: what is lost is not in memory for ever either.
+    pub fn unmark(self) -> io::Result<()> {
+        fs::remove_file(self.for_now)
+    }
 }
 
 /// The lock beside a place. Whoever has it may write there.
@@ -182,6 +202,10 @@ pub fn remove(place: &Path) -> io::Result<()> {
 fn mark(place: &Path, text: &str) -> io::Result<()> {
     let dir = File::open(place)?;
     sync_disk_of(&dir)?;
+    mark_synced(place, &dir, text)
+}
+
+fn mark_synced(place: &Path, dir: &File, text: &str) -> io::Result<()> {
     write_part(place, text)?.sync_all()?;
     fs::rename(place.join(MARK_PART), place.join(MARK))?;
     dir.sync_all()
@@ -297,15 +321,31 @@ mod tests {
         assert_eq!((made, text_of_any_mark(&place, "b1").unwrap()), (Ok(()), "text".into()));
         let seen = || [in_boot("b1").is_whole(), in_boot("b2").is_whole(), environment(&place, &waiting).is_whole()];
         assert_eq!(seen(), [true, false, false]);
-        let failed = make_last(&place, "b1", || Err(io::Error::other("no luck")));
-        assert!(failed.is_err() && seen() == [true, false, false]);
-        let busy = File::open(&place).unwrap();
-        busy.lock().unwrap();
-        make_last(&place, "b1", || panic!("another is at it")).unwrap();
-        drop(busy);
-        make_last(&place, "b1", || Ok(())).unwrap();
+        let turn = Turn::at(&place, "b1").unwrap().unwrap();
+        assert!(Turn::at(&place, "b1").unwrap().is_none(), "another is at it");
+        drop(turn);
+        assert_eq!(seen(), [true, false, false]);
+        let turn = Turn::at(&place, "b1").unwrap().unwrap();
+        turn.sync().unwrap();
+        turn.mark().unwrap();
         assert_eq!((seen(), text_of_mark(&place).unwrap()), ([true, true, true], "text".into()));
-        make_last(&place, "b1", || panic!("it lasts already")).unwrap();
+        assert!(Turn::at(&place, "b1").unwrap().is_none(), "it lasts already");
+    }
+
+    #[test]
+    fn what_the_disk_did_not_take_is_whole_no_longer() {
+        let home = tempfile::tempdir().unwrap();
+        let (place, waiting) = (home.path().join("abc"), patient());
+        let once = Once { boot: Some("b1"), ..environment(&place, &waiting) };
+        let furnished = |making: &Making<'_>| {
+            furnish(making.place);
+            Ok("text".into())
+        };
+        once.make(furnished).unwrap();
+        Turn::at(&place, "b1").unwrap().unwrap().unmark().unwrap();
+        assert!(!once.is_whole() && Turn::at(&place, "b1").unwrap().is_none());
+        once.make(furnished).unwrap();
+        assert!(once.is_whole());
     }
 
     #[test]

@@ -278,7 +278,7 @@ impl<'a> Init<'a> {
             // SAFETY: a plain system call, made by pid 1 of our own namespace.
             unsafe { libc::kill(-1, signal) };
         } else if signal == libc::SIGKILL {
-            tree::kill_below(std::process::id().cast_signed());
+            tree::kill_below(std::process::id().cast_signed(), None);
         } else {
             tree::signal_below(std::process::id().cast_signed(), signal);
         }

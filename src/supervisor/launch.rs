@@ -26,6 +26,7 @@ use super::{
     logs::Logs,
     neighbours::Neighbours,
     pattern::Pattern,
+    porter::Left,
     reach::{
         Door,
         line::{self, Line},
@@ -55,6 +56,8 @@ pub struct Launched {
     /// What was carried in stays where it is for as long as these are held; and so do the child's mounts, which would else
     /// have to be taken apart before init can be counted as gone.
     pub _held: Vec<File>,
+    /// Who fetched it and is still busy with that, in no way one of the child's.
+    pub porter: Option<Left>,
 }
 
 /// What the second line of `supervisor.json` holds: whom to look for when the supervisor is gone.
@@ -89,9 +92,10 @@ pub struct Ground<'a> {
 /// Starts the child, with as much around it as the kernel grants. The error is how the run ended
 /// without ever having begun. With the child comes its log, in which there may be something already.
 pub fn launch(mut ground: Ground<'_>) -> Result<(Launched, Logs), Cause> {
-    let held = std::mem::take(&mut ground.ready.fetched.held);
+    let (held, porter) = (std::mem::take(&mut ground.ready.fetched.held), ground.ready.fetched.left.take());
     let (mut launched, logs) = launch_in_walls(&ground)?;
     launched._held.extend(held);
+    launched.porter = porter;
     Ok((launched, logs))
 }
 
@@ -303,6 +307,7 @@ impl Begun {
             group: self.group,
             door,
             _held: mounts.into_iter().collect(),
+            porter: None,
         };
         Ok((launched, logs))
     }

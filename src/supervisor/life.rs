@@ -157,6 +157,8 @@ impl Life {
                 let ending = self.with_what_it_left(Ending::new(cause, None, now_ms()));
                 exit::record(&self.dir, &ending).context("writing the exit record")?;
                 if self.is_remote {
+                    // The server may take its time, and our disk is all that knows of the ending until then.
+                    self.make_record_durable();
                     runtime()?.block_on(Shipment::new(self.home.clone(), &self.dir).ship(Instant::now() + PATIENCE));
                 }
                 self.after_the_end(Some(ending))

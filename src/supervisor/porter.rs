@@ -19,9 +19,12 @@ use nix::{
 use tokio::io::AsyncBufReadExt;
 
 use super::{carry::Words, signals};
-use crate::porter::{
-    VERB,
-    errand::{Errand, Staged, Word},
+use crate::{
+    identity::pidfd,
+    porter::{
+        VERB,
+        errand::{Errand, Staged, Word},
+    },
 };
 
 /// How long a porter has to end by itself.
@@ -33,6 +36,27 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 pub struct Fetched {
     pub staged: Staged,
     pub held: Vec<File>,
+    pub left: Option<Left>,
+}
+
+/// A porter that does by itself what nobody waits for. It ends with us at the latest.
+pub struct Left {
+    pid: i32,
+    /// There is something to read here when it has ended; where the kernel does not tell, it is reaped with us.
+    pub end: Option<OwnedFd>,
+}
+
+impl Left {
+    /// Its number, for as long as that cannot be a stranger's.
+    pub fn pid(&self) -> Option<i32> {
+        let has_ended = |end: &OwnedFd| signals::wait_for([end.as_raw_fd()], Some(Duration::ZERO)) == [true];
+        (!self.end.as_ref().is_some_and(has_ended)).then_some(self.pid)
+    }
+
+    pub fn reap(&self) {
+        // SAFETY: no status is asked for, and nobody but us can reap it.
+        unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), libc::WNOHANG) };
+    }
 }
 
 /// Sends a porter and waits for it, or until we are asked to stop.
@@ -52,9 +76,9 @@ pub fn fetch(errand: &Errand, stop: &OwnedFd, tell: &dyn Fn(&str)) -> Result<Fet
         match sent.hear().map_err(trouble)? {
             Some(Word::Doing(what)) => tell(&what),
             Some(Word::Staged(staged)) => {
-                let fetched = hold(staged).map_err(trouble);
-                sent.leave();
-                return fetched;
+                let held = hold(&staged).map_err(trouble);
+                let left = Some(sent.leave());
+                return Ok(Fetched { held: held?, staged, left });
             }
             Some(Word::Failed { why, whose }) => return Err(Cause::CannotStart { why, whose }),
             Some(Word::Synced(_) | Word::Stuck { .. } | Word::Replaced) => {
@@ -69,14 +93,13 @@ fn platform(why: String) -> Cause {
     Cause::CannotStart { why, whose: Whose::Platform }
 }
 
-fn hold(staged: Staged) -> io::Result<Fetched> {
+fn hold(staged: &Staged) -> io::Result<Vec<File>> {
     let shared = |path| {
         let file = File::open(path)?;
         file.lock_shared()?;
         Ok(file)
     };
-    let held = staged.locks.iter().map(shared).collect::<io::Result<_>>()?;
-    Ok(Fetched { staged, held })
+    staged.locks.iter().map(shared).collect()
 }
 
 /// A porter that is on its way. It ends when we let go of it.
@@ -113,9 +136,11 @@ impl Sent {
     }
 
     /// Lets it do by itself what nobody waits for. It ends when that is done, or with us.
-    fn leave(mut self) {
+    fn leave(mut self) -> Left {
         drop(self.child.stdin.take());
         self.is_left = true;
+        let pid = self.child.id().cast_signed();
+        Left { pid, end: pidfd(pid).ok().flatten() }
     }
 
     /// Without reaping it, so that its group is still its own.
@@ -147,5 +172,24 @@ impl Drop for Sent {
         // SAFETY: a plain system call; the group is the porter's own, and it is not reaped yet.
         unsafe { libc::killpg(self.child.id().cast_signed(), libc::SIGKILL) };
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_was_left_has_its_number_until_it_has_ended() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let pid = child.id().cast_signed();
+        let left = Left { pid, end: pidfd(pid).unwrap() };
+        assert_eq!(left.pid(), Some(pid));
+        drop(child.stdin.take());
+        signals::wait_for([left.end.as_ref().unwrap().as_raw_fd()], None);
+        assert_eq!(left.pid(), None);
+        left.reap();
+        assert_eq!(left.pid(), None, "the number may be another's now");
+        assert!(child.try_wait().is_err(), "it is reaped");
     }
 }

@@ -52,7 +52,7 @@ impl Stage<'_> {
         let fetched = match directories(self.order, self.dir) {
             Some(mut staged) => {
                 provenance::look(self.order, &mut staged);
-                Fetched { staged, held: Vec::new() }
+                Fetched { staged, ..Fetched::default() }
             }
             None => self.steps.time(StepKind::Fetched, || porter::fetch(&self.errand(), self.stop, &|words| self.tell(words)))?,
         };

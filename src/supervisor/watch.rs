@@ -27,6 +27,7 @@ use super::{
     launch::{LastAccount, Launched, wait_for_end},
     leash::{Down, Up},
     logs::{Logs, Read},
+    porter::Left,
     signals, tree,
 };
 
@@ -95,6 +96,7 @@ pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, so_far:
     let (stdout, stderr) = (listen(launched.stdout.as_fd())?, listen(launched.stderr.as_fd())?);
     [&launched.stdout, &launched.stderr].into_iter().for_each(|pipe| widen(pipe.as_fd()));
     let (mut stdout_open, mut stderr_open) = (true, true);
+    let mut porter = launched.porter.as_ref().and_then(|it| it.end.as_ref()).map(|end| listen(end.as_fd())).transpose()?;
     loop {
         tokio::select! {
             word = leash.async_io(Interest::READABLE, |_| launched.leash.hear_now::<Up>()) => match word? {
@@ -108,8 +110,20 @@ pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, so_far:
             }
             ready = stdout.readable(), if stdout_open => stdout_open = pour(ready?, logs, Stream::Stdout)?,
             ready = stderr.readable(), if stderr_open => stderr_open = pour(ready?, logs, Stream::Stderr)?,
+            () = end_of(porter.as_ref()) => {
+                launched.porter.iter().for_each(Left::reap);
+                porter = None;
+            }
         }
         logs.flush();
+    }
+}
+
+/// Of a process that can be listened for; that of nobody never comes.
+async fn end_of(process: Option<&AsyncFd<BorrowedFd<'_>>>) {
+    match process {
+        Some(process) => _ = process.readable().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -160,7 +174,7 @@ fn pour(mut ready: AsyncFdReadyGuard<'_, BorrowedFd<'_>>, logs: &mut Logs, strea
 pub fn conclude(launched: &Launched, logs: &mut Logs, seen: Seen, limits: &Limits) -> (Ending, Option<LastAccount>) {
     let account = wait_for_end(launched.init);
     if !launched.pid_namespace {
-        end_the_rest();
+        end_the_rest(launched.porter.as_ref());
     }
     logs.drain(launched.stdout.as_fd(), Stream::Stdout);
     logs.drain(launched.stderr.as_fd(), Stream::Stderr);
@@ -205,16 +219,14 @@ pub fn kept(launched: &Launched, seen: Seen, order: &RunOrder) -> Option<Kept> {
     Some(Kept { ending, until_ms, pid: launched.init.cast_unsigned() })
 }
 
-/// If init was killed from outside and no namespace ended its children, they are ours now.
-fn end_the_rest() {
+/// If init was killed from outside and no namespace ended its children, they are ours now. A porter that waits for a disk is
+/// none of them, and nobody waits for it.
+fn end_the_rest(porter: Option<&Left>) {
     const PAUSE: Duration = Duration::from_millis(2);
-    loop {
-        tree::kill_below(std::process::id().cast_signed());
+    while tree::kill_below(std::process::id().cast_signed(), porter.and_then(Left::pid)) > 0 {
         // SAFETY: no status is asked for.
-        match unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } {
-            -1 => return,
-            0 => std::thread::sleep(PAUSE),
-            _ => {}
+        if unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } == 0 {
+            std::thread::sleep(PAUSE);
         }
     }
 }

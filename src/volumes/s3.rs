@@ -23,9 +23,9 @@ mod checksum;
 mod doubt;
 mod listing;
 mod sign;
+#[cfg(test)]
+mod tests;
 mod upload;
-
-use checksum::Checksum;
 
 #[derive(Clone)]
 pub struct S3(Arc<Inner>);
@@ -56,8 +56,16 @@ struct Ask<'a> {
     query: Vec<(&'static str, String)>,
     headers: Vec<(header::HeaderName, String)>,
     body: Bytes,
-    /// What the store compares the body with, in place of a hash in the signature.
-    checksum: Option<Checksum>,
+    payload: Payload,
+}
+
+/// Whether the body's hash is in the signature.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Payload {
+    #[default]
+    Signed,
+    /// The store compares the body with a checksum among the headers.
+    Unsigned,
 }
 
 const ANSWER_BYTES_MAX: usize = 16 << 20;
@@ -119,7 +127,7 @@ impl S3 {
             return Err(Trouble::never(format!("the key `{}` cannot stand in a URL", ask.key)));
         }
         let mut request = inner.client.request(ask.method.clone(), target).body(ask.body.clone());
-        for (name, value) in ask.headers.iter().chain(ask.checksum.as_ref().map(Checksum::header).as_ref()) {
+        for (name, value) in &ask.headers {
             request = request.header(name, value);
         }
         for (name, value) in self.signature(ask, &path, &query) {
@@ -131,10 +139,12 @@ impl S3 {
 
     fn signature(&self, ask: &Ask<'_>, path: &str, query: &str) -> Vec<(&'static str, String)> {
         let Some(credentials) = &self.0.credentials else { return Vec::new() };
-        let payload = if ask.checksum.is_some() { sign::UNSIGNED.to_owned() } else { sign::sha256_hex(&ask.body) };
-        let headers: Vec<_> = ask.headers.iter().cloned().chain(ask.checksum.as_ref().map(Checksum::header)).collect();
+        let payload = match ask.payload {
+            Payload::Signed => sign::sha256_hex(&ask.body),
+            Payload::Unsigned => sign::UNSIGNED.to_owned(),
+        };
         let (method, host, at) = (ask.method.as_str(), self.0.host.as_str(), Timestamp::now());
-        let signable = sign::Signable { method, host, path, query, headers: &headers, payload: &payload, at };
+        let signable = sign::Signable { method, host, path, query, headers: &ask.headers, payload: &payload, at };
         sign::headers(&signable, credentials, &self.0.region)
     }
 

@@ -118,6 +118,7 @@ pub fn status_trouble(status: StatusCode, headers: &HeaderMap, said: String) -> 
         404 | 410 => Trouble::Missing { what: "file" },
         412 => Trouble::changed(said),
         408 | 425 | 429 => Trouble::Away { why: said, retry_after: retry_after(headers) },
+        501 => Trouble::never(said),
         507 => Trouble::Full { said },
         500..=599 => Trouble::Away { why: said, retry_after: retry_after(headers) },
         _ => Trouble::never(said),

@@ -24,12 +24,14 @@ use model::{
 
 use crate::{
     house::{binary, until},
-    place::{is_root, with_own_mounts_and_network},
+    place::{has_program, is_root, with_own_mounts_and_network},
 };
 
 /// What the server has been told.
 #[derive(Default)]
 struct Heard {
+    /// What is to be run.
+    order: Option<RunOrder>,
     reports: Vec<Report>,
     log: Vec<u8>,
     index: Vec<u8>,
@@ -99,7 +101,7 @@ fn answer(heard: &mut Heard, line: &str, body: &[u8]) -> String {
     let reply = |status: &str, extra: &str, body: &str| format!("HTTP/1.1 {status}\r\n{extra}content-length: {}\r\n\r\n{body}", body.len());
     if line.starts_with("GET ") {
         assert!(line.contains("/order "), "{line}");
-        return reply("200 OK", "", &serde_json::to_string(&order()).unwrap());
+        return reply("200 OK", "", &serde_json::to_string(heard.order.as_ref().unwrap()).unwrap());
     }
     if line.contains("/report ") {
         heard.reports.push(serde_json::from_slice(body).unwrap());
@@ -135,23 +137,21 @@ fn serve(listener: TcpListener, heard: Arc<Mutex<Heard>>) {
     }
 }
 
-#[test]
-fn a_supervisor_with_nothing_but_a_route_to_the_server_does_all_its_work() {
-    if !is_root("build a place with nothing but a route") {
-        return;
-    }
+/// Runs it to its end, in `far` and by `first`, such as `strace` with its arguments. Answers what the server was told.
+fn run(order: RunOrder, far: &Path, first: &[&str]) -> Heard {
     let (network, listener) = network_with_listener();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let heard = Arc::new(Mutex::new(Heard::default()));
+    let run = order.run.to_string();
+    let heard = Arc::new(Mutex::new(Heard { order: Some(order), ..Heard::default() }));
     let serving = heard.clone();
     std::thread::spawn(move || serve(listener, serving));
-    let far = tempfile::tempdir().unwrap();
-    let token = far.path().join("its-token");
+    let token = far.join("its-token");
     fs::write(&token, "far-token\n").unwrap();
 
-    let mut command = Command::new(binary());
-    command.arg("supervise").args(["--server", &url, "--run", &order().run.to_string()]);
-    command.arg("--token-file").arg(&token).arg("--dir").arg(far.path()).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut words = first.iter().copied().chain([binary()]);
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words).arg("supervise").args(["--server", &url, "--run", &run]);
+    command.arg("--token-file").arg(&token).arg("--dir").arg(far).stdin(Stdio::null()).stdout(Stdio::null());
     // SAFETY: two system calls, with a descriptor that is open in the parent.
     unsafe {
         command.pre_exec(move || {
@@ -165,9 +165,17 @@ fn a_supervisor_with_nothing_but_a_route_to_the_server_does_all_its_work() {
         ended = supervisor.try_wait().unwrap();
         ended.is_some()
     });
-    assert!(ended.unwrap().success(), "{}", read(&far.path().join("supervisor.log")));
+    assert!(ended.unwrap().success(), "{}", read(&far.join("supervisor.log")));
+    std::mem::take(&mut *heard.lock().unwrap())
+}
 
-    let heard = heard.lock().unwrap();
+#[test]
+fn a_supervisor_with_nothing_but_a_route_to_the_server_does_all_its_work() {
+    if !is_root("build a place with nothing but a route") {
+        return;
+    }
+    let far = tempfile::tempdir().unwrap();
+    let heard = run(order(), far.path(), &[]);
     assert!(
         matches!(&heard.reports[..], [.., Report::Ended { ending }] if ending.cause == Cause::Exited { code: 4 }),
         "{:?}",
@@ -186,6 +194,24 @@ fn a_supervisor_with_nothing_but_a_route_to_the_server_does_all_its_work() {
     let found: Found = serde_json::from_slice(&heard.provenance).unwrap();
     assert_eq!((found.inputs[0].path.as_str(), found.inputs[0].from.as_str()), ("/input", "/usr/sbin"));
     assert!(found.inputs[0].content.files > 0, "{found:?}");
+}
+
+#[test]
+fn why_a_task_far_away_could_not_start_is_on_disk_before_anyone_is_called() {
+    if !is_root("build a place with nothing but a route") || !has_program("strace", "see system calls") {
+        return;
+    }
+    let (far, seen) = (tempfile::tempdir().unwrap(), tempfile::NamedTempFile::new().unwrap());
+    let run_key = RunKey { task: "worker-1".parse().unwrap(), ..order().run };
+    let order = RunOrder { run: run_key, command: vec!["/no/such/program".into()], ..order() };
+    let seen_at = seen.path().to_str().unwrap();
+    let heard = run(order, far.path(), &["strace", "-f", "-y", "-e", "trace=rename,fsync,connect", "-o", seen_at]);
+    let told = heard.reports.last();
+    assert!(matches!(told, Some(Report::Ended { ending }) if matches!(ending.cause, Cause::CannotStart { .. })), "{told:?}");
+    let calls = read(seen.path());
+    let after = calls.split_once("/exit.json\")").map(|(_, after)| after).unwrap_or_else(|| panic!("no record was written: {calls}"));
+    let before_a_call = after.split("connect(").next().unwrap();
+    assert!(before_a_call.contains("/exit.json>)"), "the record is not synced: {calls}");
 }
 
 fn read(path: &Path) -> String {

@@ -26,6 +26,11 @@ pub enum Fault {
     },
     /// That status, at once.
     Status(u16),
+    /// That status, if this is in the request's head; else nothing is wrong with it.
+    StatusIf {
+        has: &'static str,
+        status: u16,
+    },
     /// The connection is closed after that many bytes of the request's body.
     CutUpload {
         after_bytes: usize,
@@ -149,7 +154,16 @@ impl Shared {
         let mut store = BufReader::new(TcpStream::connect(&self.upstream)?);
         while let Some(head) = Head::read(&mut client)? {
             let number = self.requests.fetch_add(1, Ordering::SeqCst) + 1;
-            let fault = (self.plan.lock().unwrap())(&head.first, number);
+            let fault = match (self.plan.lock().unwrap())(&head.first, number) {
+                Fault::StatusIf { has, status } => {
+                    if head.text.contains(has) {
+                        Fault::Status(status)
+                    } else {
+                        Fault::None
+                    }
+                }
+                other => other,
+            };
             if fault != Fault::None {
                 self.faults.fetch_add(1, Ordering::SeqCst);
             }
@@ -179,7 +193,7 @@ fn pass_on(fault: Fault, head: &Head, client: &mut BufReader<TcpStream>, store: 
         }
         Fault::CutUpload { after_bytes } => after_bytes as u64,
         Fault::Late(time) => return arrive_late(time, head, client, store),
-        Fault::None | Fault::Slow(_) | Fault::CutDownload { .. } | Fault::LoseAnswer | Fault::Flip => u64::MAX,
+        Fault::None | Fault::StatusIf { .. } | Fault::Slow(_) | Fault::CutDownload { .. } | Fault::LoseAnswer | Fault::Flip => u64::MAX,
     };
     store.get_mut().write_all(head.text.as_bytes())?;
     if fault == Fault::Flip {

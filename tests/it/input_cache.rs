@@ -13,8 +13,8 @@ use model::{task::Whose, volume::Volume};
 
 use super::{
     faulty::{Fault, Faulty},
-    house::{until, until_some},
-    place::{is_root, mount_small_disk, with_own_mounts},
+    house::{holds_for, until, until_some},
+    place::{has_program, is_root, mount_small_disk, with_own_mounts},
     porter::{Errands, Refusal, tree},
     stores::{ORIGINS, Origin, S3Server, block_on, volume_at},
     web_files::WebFiles,

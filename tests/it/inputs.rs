@@ -8,7 +8,7 @@ use trainmaster::client::{Call, ClientError};
 
 use super::{
     faulty::{Fault, Faulty},
-    house::{House, text, until},
+    house::{House, processes, text, until},
     stores::{ACCESS_KEY, Origin, S3Server, SECRET_KEY, block_on, volume_at},
 };
 
@@ -206,4 +206,21 @@ fn a_job_that_waits_for_its_data_says_so_and_a_dead_porter_is_sent_again() {
     });
     assert_eq!(printed(&house, &job), "30 points: 3.00 1.00\n");
     assert!(house.crashed() && house.show(&job)["attempt"] == 2);
+}
+
+#[test]
+fn nobody_dead_stands_beside_a_task_whose_input_was_fetched() {
+    let server = bucket_of_points();
+    let house = House::new();
+    add_volume(&house, "data", &server.volume(), true);
+    let job = house.submit(&job("long", json!({ "input": "data:points" }), json!(["sleep", "1000"])));
+    house.wait_for(&job, "running");
+    let supervisor = house.supervisors()[0];
+    let is_child = |pid: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(')').next().unwrap().split_whitespace().nth(1) == Some(&supervisor.to_string())
+    };
+    until("there is nobody but the first process of the task", || processes().iter().filter(|pid| is_child(pid)).count() == 1);
+    house.cli(&["stop", &job]);
+    house.wait_for(&job, "stopped");
 }

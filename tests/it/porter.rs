@@ -25,6 +25,8 @@ pub struct Errands {
     volumes: BTreeMap<String, Volume>,
     staging: Value,
     crash_at: Option<String>,
+    /// A system call that its disk refuses.
+    refused: Option<&'static str>,
     _home: Option<tempfile::TempDir>,
 }
 
@@ -39,7 +41,7 @@ impl Errands {
     pub fn at(data: &Path, volumes: &[(&str, Volume)]) -> Self {
         fs::create_dir_all(data.join("runs/job/main-0.1")).unwrap();
         let volumes = volumes.iter().map(|(name, volume)| ((*name).to_owned(), volume.clone())).collect();
-        Self { data: fs::canonicalize(data).unwrap(), volumes, staging: Value::Null, crash_at: None, _home: None }
+        Self { data: fs::canonicalize(data).unwrap(), volumes, staging: Value::Null, crash_at: None, refused: None, _home: None }
     }
 
     pub fn rules(&mut self, cache_bytes_max: Option<u64>, patience_ms: u64, code_bytes_max: u64) {
@@ -48,6 +50,11 @@ impl Errands {
 
     pub fn crash_at(&mut self, point: Option<&str>) {
         self.crash_at = point.map(str::to_owned);
+    }
+
+    /// From now on every call of that name fails, as on a dying disk.
+    pub fn refuse(&mut self, call: Option<&'static str>) {
+        self.refused = call;
     }
 
     /// Sends one to bring this to `/input`.
@@ -74,7 +81,15 @@ impl Errands {
         let keys: BTreeMap<&String, Value> = self.volumes.keys().map(|name| (name, keys.clone())).collect();
         let errand = json!({ "kind": "stage", "order": order, "secrets": { "volumes": keys },
             "dir": self.data.join("runs/job/main-0.1"), "shelves": self.data });
-        let mut command = Command::new(binary());
+        let mut command = match self.refused {
+            None => Command::new(binary()),
+            Some(call) => {
+                let mut command = Command::new("strace");
+                let inject = format!("inject={call}:error=EIO");
+                command.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject]).arg(binary());
+                command
+            }
+        };
         command.arg("porter").stdin(Stdio::piped()).stdout(Stdio::piped());
         if !self.staging.is_null() {
             command.env("TRAINMASTER_STAGING", self.staging.to_string());

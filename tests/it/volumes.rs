@@ -264,6 +264,27 @@ fn a_bad_line_is_tried_again_and_nothing_is_half() {
 }
 
 #[test]
+fn a_store_that_knows_no_checksums_or_wants_every_hash_signed_gets_the_file_all_the_same() {
+    let file = large_file(LARGE);
+    let wanted = bytes_of(&file);
+    let strict =
+        [("x-amz-checksum-algorithm", 501), ("x-amz-checksum-algorithm", 400), ("UNSIGNED-PAYLOAD", 403), ("UNSIGNED-PAYLOAD", 501)];
+    for origin in ORIGINS {
+        let server = S3Server::start(origin);
+        let line = Faulty::before(&server.endpoint);
+        for (has, status) in strict {
+            line.always(Fault::StatusIf { has, status });
+            block_on(async {
+                let put = store_at(&line.endpoint).put_file("model.bin", &file, LARGE as u64).await;
+                put.unwrap_or_else(|error| panic!("{origin:?} {status} to {has}: {error}"));
+                assert!(content(&server.store(), "model.bin").await.unwrap() == wanted, "{origin:?} {status} to {has}");
+                assert_eq!(server.half_uploads(), 0, "{origin:?} {status} to {has}");
+            });
+        }
+    }
+}
+
+#[test]
 fn a_download_that_is_cut_goes_on_where_it_was_cut() {
     let server = S3Server::start(Origin::Minio);
     let (file, line) = (large_file(LARGE), Faulty::before(&server.endpoint));

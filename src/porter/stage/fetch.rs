@@ -1,6 +1,10 @@
 //! Fetching: what a source lists becomes a tree of the cache, made by whoever comes first.
 
-use std::{cell::RefCell, io, time::Duration};
+use std::{
+    cell::RefCell,
+    io,
+    time::{Duration, Instant},
+};
 
 use futures_util::{StreamExt, stream};
 use model::{resources::Bytes, task::Whose};
@@ -9,6 +13,7 @@ use tokio::runtime::Runtime;
 use super::{
     super::Failed,
     download::{Line, Missing},
+    lent,
     manifest::{Manifest, Wanted},
     patience::Patience,
     progress::Progress,
@@ -29,6 +34,9 @@ use crate::{
 const FILES_AT_ONCE: usize = 16;
 /// So much may come before it is made to last: a killed porter loses none of it either way.
 const UNKEPT_BYTES_MAX: u64 = 4 << 30;
+/// So long others may take to make last what is wanted. After that it is fetched.
+const SETTLING_MAX: Duration = Duration::from_secs(60);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// How often a source is listed anew because it changed meanwhile.
 const LISTINGS_MAX: usize = 5;
 
@@ -106,6 +114,7 @@ impl Fetcher<'_> {
     fn build(&self, source: &Source, manifest: &Manifest, making: &Making<'_>, patience: &Patience) -> Result<String, Missing> {
         let parts = self.shelf.parts_of(&manifest.name());
         let building = Building { shelf: self.shelf, manifest, place: making.place, parts };
+        self.settle(&manifest.files)?;
         let missing = building.lay_out()?;
         if !missing.is_empty() {
             let bytes = missing.iter().map(|it| it.entry.size - building.there_of(it)).sum();
@@ -122,15 +131,34 @@ impl Fetcher<'_> {
                     never = progress.keep_telling() => match never {},
                 }
             });
-            if matches!(fetched, Err(Missing::Disk(_))) {
-                // The disk is not ours alone.
+            let placed = fetched.and_then(|whole| Ok(building.put_in_place(&whole)?));
+            if matches!(placed, Err(Missing::Disk(_))) {
+                // The disk is not ours alone; and what it did not take must not be believed by the next.
                 once::remove(&building.parts)?;
             }
-            building.put_in_place(&fetched?)?;
+            placed?;
         } else {
             once::remove(&building.parts)?;
         }
         Ok(serde_json::to_string(&Facts { bytes: manifest.bytes, own_bytes: 0 }).expect("facts are JSON"))
+    }
+
+    /// What another tree has and the disk has not yet is no content of the cache. Whoever wants it waits for the disk
+    /// rather than for the line; not for ever, since it can still be fetched.
+    fn settle(&self, wanted: &[Wanted]) -> io::Result<()> {
+        let began = Instant::now();
+        while began.elapsed() < SETTLING_MAX {
+            let (_held, lent) = lent::with_any_of(wanted, self.shelf)?;
+            // A tree that cannot be made to last has nothing for others.
+            if lent.is_empty() || lent::make_last(&lent).is_err() {
+                return Ok(());
+            }
+            let others_are_at_it = lent.iter().any(|it| !once::lasts(&it.tree));
+            if others_are_at_it && (self.waiting.pause)(BETWEEN_LOOKS) {
+                return Ok(());
+            }
+        }
+        Ok(())
     }
 }
 

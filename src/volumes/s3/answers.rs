@@ -116,6 +116,8 @@ pub fn trouble(status: StatusCode, headers: &HeaderMap, body: &str) -> Trouble {
         "NoSuchBucket" => Trouble::Missing { what: "bucket" },
         "NoSuchKey" => Trouble::Missing { what: "file" },
         "NoSuchUpload" => Trouble::Missing { what: "upload" },
+        // Whatever the status: what is not known today is not known in a moment either.
+        "NotImplemented" | "NotSupported" => Trouble::never(said),
         "XMinioStorageFull" | "QuotaExceeded" | "InsufficientStorage" => Trouble::Full { said },
         // These say "again, please" with the status of a mistake, or with that of a success. What we write is well-formed when
         // it leaves us.
@@ -166,6 +168,8 @@ mod tests {
             said(507, &xml("XMinioStorageFull")),
             said(400, &xml("KeyTooLongError")),
             said(429, "<html>busy"),
+            said(501, &xml("NotImplemented")),
+            said(501, ""),
         ];
         insta::assert_snapshot!(answers.join("\n"), @r#"
         Denied { said: "SignatureDoesNotMatch: So it is" }
@@ -179,6 +183,8 @@ mod tests {
         Full { said: "XMinioStorageFull: So it is" }
         Never { why: "KeyTooLongError: So it is" }
         Away { why: "429 Too Many Requests", retry_after: None }
+        Never { why: "NotImplemented: So it is" }
+        Never { why: "501 Not Implemented" }
         "#);
     }
 

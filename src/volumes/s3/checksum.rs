@@ -27,8 +27,15 @@ impl Checksum {
 
     /// Whether the store has compared it; or else, whether it has what was sent by the MD5 that it answers.
     pub fn is_confirmed(&self, response: &Response, md5_there: Option<[u8; 16]>, sent: &[u8]) -> bool {
-        web::text(response.headers(), &VALUE) == Some(self.0.as_str())
-            || md5_there.is_some_and(|md5| md5 == <[u8; 16]>::from(Md5::digest(sent)))
+        match web::text(response.headers(), &VALUE) {
+            Some(repeated) => repeated == self.0,
+            None => md5_there.is_some_and(|md5| md5 == <[u8; 16]>::from(Md5::digest(sent))),
+        }
+    }
+
+    /// Whether the store says that it has something else.
+    pub fn is_denied(&self, response: &Response) -> bool {
+        web::text(response.headers(), &VALUE).is_some_and(|repeated| repeated != self.0)
     }
 }
 

@@ -14,7 +14,7 @@ use reqwest::{Method, Response, header};
 
 use super::{
     super::{Entry, error::Trouble, guard::Guard, retry, web},
-    Ask, S3,
+    Ask, Payload, S3,
     answers::{self, Begun, Completed, Refusal},
     buffers::Buffers,
     checksum::{self, Checksum},
@@ -41,6 +41,8 @@ struct Upload {
     id: String,
     /// Whether it compares checksums.
     compares: bool,
+    /// Whether a checksum alone was not enough for a part of it.
+    signs: AtomicBool,
 }
 
 impl S3 {
@@ -88,7 +90,7 @@ impl S3 {
         if asked > 1 {
             let _aborted = self.abort_page(key, |found, upload| found == key && upload != begun.upload_id).await;
         }
-        Ok(Upload { id: begun.upload_id, compares: wishes && granted })
+        Ok(Upload { id: begun.upload_id, compares: wishes && granted, signs: AtomicBool::new(false) })
     }
 
     async fn begun_once(&self, ask: &Ask<'_>) -> Result<(bool, String), Trouble> {
@@ -139,15 +141,37 @@ impl S3 {
     async fn put_part(&self, key: &str, upload: &Upload, number: u64, bytes: Bytes) -> Result<Part, Trouble> {
         let query = vec![("partNumber", number.to_string()), ("uploadId", upload.id.clone())];
         let checksum = upload.compares.then(|| Checksum::of(&bytes));
-        // Who signs without a checksum signs the body's SHA-256, and the store compares it with what came; a second hash would say no more.
-        let headers = if self.0.credentials.is_some() { Vec::new() } else { vec![content_md5(&Md5::digest(&bytes).into())] };
-        let ask = Ask { method: Method::PUT, key, query, headers, body: bytes, checksum };
-        let response = retry::tries(|| self.once(&ask)).await?;
-        let (etag, Ask { body, checksum, .. }) = (etag(&response), ask);
-        if checksum.as_ref().is_some_and(|it| !it.is_confirmed(&response, md5_in(&etag), &body)) {
+        let headers = match &checksum {
+            Some(checksum) => vec![checksum.header()],
+            // The store compares the SHA-256 that is signed with what came; a second hash would say no more.
+            None if self.0.credentials.is_some() => Vec::new(),
+            None => vec![content_md5(&Md5::digest(&bytes).into())],
+        };
+        let ask = Ask { method: Method::PUT, key, query, headers, body: bytes, payload: Payload::Signed };
+        let response = match &checksum {
+            Some(checksum) => self.put_with(checksum, ask, &upload.signs).await?,
+            None => retry::tries(|| self.once(&ask)).await?,
+        };
+        if checksum.as_ref().is_some_and(|it| it.is_denied(&response)) {
             return Err(Trouble::away(format!("the store does not say that part {number} came as it was sent")));
         }
-        Ok(Part { number, etag, checksum })
+        Ok(Part { number, etag: etag(&response), checksum })
+    }
+
+    /// Sends a body with its checksum. If the store does not take it like that, or does not say that it has compared it, it is sent
+    /// once more with its hash signed as well, and so are those that come after it.
+    async fn put_with(&self, checksum: &Checksum, mut ask: Ask<'_>, signs: &AtomicBool) -> Result<Response, Trouble> {
+        if !signs.load(Ordering::Relaxed) {
+            ask.payload = Payload::Unsigned;
+            match retry::tries(|| self.once(&ask)).await {
+                Ok(response) if checksum.is_confirmed(&response, md5_in(&etag(&response)), &ask.body) => return Ok(response),
+                Ok(_) | Err(Trouble::Never { .. } | Trouble::Denied { .. }) => {}
+                Err(trouble) => return Err(trouble),
+            }
+            signs.store(true, Ordering::Relaxed);
+            ask.payload = Payload::Signed;
+        }
+        retry::tries(|| self.once(&ask)).await
     }
 
     /// Makes the parts one file. If the store did so and its answer was lost, the upload is gone and the

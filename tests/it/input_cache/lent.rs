@@ -87,3 +87,69 @@ fn a_tree_that_does_not_last_yet_stays_while_a_task_uses_it_and_no_longer() {
     errands.send("data:b").input();
     assert!(!a.exists() && all_last(&errands) && errands.cached("parts").is_empty());
 }
+
+#[test]
+fn a_short_task_s_input_is_made_to_last_by_whoever_wants_a_file_of_it() {
+    let server = S3Server::start(Origin::Minio);
+    let mut files = four_files(&server);
+    put(&server, &[("e/x".to_owned(), content(9, 10))].into());
+    let line = Faulty::before(&server.endpoint);
+    let mut errands = Errands::new(&[("data", volume_at(&line.endpoint))]);
+    errands.crash_at(Some("input.lent-before-synced"));
+    let mut porter = errands.send("data:d");
+    let old = porter.input();
+    assert!(porter.back().is_err() && !all_last(&errands));
+    errands.crash_at(None);
+    files.insert("d/1".into(), b"otherwise!".to_vec());
+    put(&server, &files);
+    let seen = fetched(&line);
+    errands.send("data:e").input();
+    assert_eq!((taken(&seen), all_last(&errands)), (vec!["/bucket/e/x".to_owned()], false), "who wants none of it waits for no disk");
+    assert!(tree(&errands.send("data:d").input()) == below(&files, "d/"));
+    assert_eq!(taken(&seen), ["/bucket/d/1"]);
+    assert!(all_last(&errands) && errands.cached("parts").is_empty() && fs::read(old.join("1")).unwrap() == content(1, MIB));
+}
+
+#[test]
+fn what_another_makes_last_is_waited_for_and_not_fetched_again() {
+    let server = S3Server::start(Origin::Minio);
+    let files = four_files(&server);
+    let line = Faulty::before(&server.endpoint);
+    let mut errands = Errands::new(&[("data", volume_at(&line.endpoint))]);
+    errands.crash_at(Some("input.lent-before-synced"));
+    let mut first = errands.send("data:d");
+    let d = first.input();
+    assert!(first.back().is_err());
+    errands.crash_at(None);
+    let busy = File::open(d.parent().unwrap()).unwrap();
+    busy.lock().unwrap();
+    let seen = fetched(&line);
+    let mut second = errands.send("data:");
+    until("it has listed what there is", || line.requests() > 0);
+    holds_for(Duration::from_millis(300), "nothing is fetched", || seen.lock().unwrap().is_empty());
+    drop(busy);
+    assert!(tree(&second.input()) == files);
+    assert_eq!(taken(&seen), [""; 0]);
+}
+
+/// Nobody knows which files a disk has lost that refused a sync, or was refused a name.
+#[test]
+fn what_a_dying_disk_did_not_take_is_believed_by_nobody() {
+    if !is_root("make system calls fail") || !has_program("strace", "make system calls fail") {
+        return;
+    }
+    for (call, is_handed_over) in [("syncfs", true), ("linkat", false)] {
+        let server = S3Server::start(Origin::Minio);
+        let files = four_files(&server);
+        let line = Faulty::before(&server.endpoint);
+        let mut errands = Errands::new(&[("data", volume_at(&line.endpoint))]);
+        errands.refuse(Some(call));
+        assert_eq!(errands.send("data:d").back().unwrap().is_ok(), is_handed_over, "{call}");
+        assert_eq!((errands.cached("parts").len(), errands.cached("blobs").len()), (0, 0), "{call}");
+        errands.refuse(None);
+        let seen = fetched(&line);
+        assert!(tree(&errands.send("data:d").input()) == below(&files, "d/"), "{call}");
+        assert_eq!(taken(&seen).len(), 4, "{call}: it is fetched again");
+        assert!(all_last(&errands), "{call}");
+    }
+}
