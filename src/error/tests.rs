@@ -20,7 +20,7 @@ fn one_of_each() -> Vec<Error> {
         Trouble::Missing { what: "file or directory" },
         Trouble::Full { said: "no space is left".into() },
         Trouble::changed("its size is another"),
-        Trouble::never("leads out of the volume"),
+        Trouble::never(("leads out of the volume", "指向数据卷之外")),
     ];
     let mut all = vec![
         Error::NoSuchJob(text()),

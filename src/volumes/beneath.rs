@@ -16,7 +16,7 @@ use nix::{
     unistd::{UnlinkatFlags, unlinkat},
 };
 
-use super::error::Trouble;
+use super::error::{Trouble, not_opened};
 
 /// Which links are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,9 +56,9 @@ impl Beneath {
         let found = File::from(self.resolve(path, OFlag::O_PATH, self.links)?);
         let metadata = found.metadata()?;
         match special(&metadata) {
-            None if metadata.is_dir() => Err(Trouble::never("is a directory")),
+            None if metadata.is_dir() => Err(Trouble::never(("is a directory", "是目录"))),
             None => Ok(File::open(format!("/proc/self/fd/{}", found.as_raw_fd()))?),
-            Some(what) => Err(Trouble::never(format!("is {what}, which is not opened"))),
+            Some(what) => Err(Trouble::never(not_opened(what))),
         }
     }
 

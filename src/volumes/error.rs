@@ -2,7 +2,10 @@
 
 use std::{io, time::Duration};
 
-use model::{said, speaks, words::Words};
+use model::{
+    said, speaks,
+    words::{Bilingual, Words},
+};
 
 /// Something that went wrong at a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +38,7 @@ pub enum Trouble {
     },
     /// Asking again gives the same answer.
     Never {
-        why: String,
+        why: Words,
     },
 }
 
@@ -44,8 +47,8 @@ impl Trouble {
         Trouble::Away { why: why.into(), retry_after: None }
     }
 
-    pub fn never(why: impl Into<String>) -> Self {
-        Trouble::Never { why: why.into() }
+    pub fn never(why: impl Bilingual) -> Self {
+        Trouble::Never { why: why.words() }
     }
 
     pub fn changed(how: impl Into<String>) -> Self {
@@ -101,12 +104,21 @@ impl VolumeError {
             Trouble::Missing { what } => said!("{at} is not there: no such {what}", "{at} 不存在"),
             Trouble::Full { said } => said!("{at} is full: {said}", "{at} 已满（`{said}`）"),
             Trouble::Changed { how } => said!("{at} changed meanwhile: {how}", "{at} 期间被改动（`{how}`）"),
-            Trouble::Never { why } => said!("{at}: {why}", "{at} 不能这样用（`{why}`）"),
+            Trouble::Never { why } => Words::new(format!("{at}: {}", why.en), format!("{at}：{}", why.zh)),
         }
     }
 }
 
 speaks!(VolumeError);
+
+/// A socket, a pipe or a device, which nobody reads for a file.
+pub fn not_opened(what: &str) -> Words {
+    said!("is {what}, which is not opened", "不是普通文件（`{what}`），不会打开")
+}
+
+pub fn broke_off(error: &tokio::task::JoinError) -> Words {
+    said!("our own work broke off: {error}", "内部操作中断（`{error}`）")
+}
 
 /// What the machine says of its own files.
 impl From<io::Error> for Trouble {
@@ -119,7 +131,7 @@ impl From<io::Error> for Trouble {
             io::ErrorKind::Interrupted | io::ErrorKind::TimedOut | io::ErrorKind::StaleNetworkFileHandle => {
                 Trouble::away(error.to_string())
             }
-            _ => Trouble::never(error.to_string()),
+            _ => Trouble::never(Words::quoted(error)),
         }
     }
 }
@@ -128,8 +140,10 @@ impl From<nix::Error> for Trouble {
     fn from(error: nix::Error) -> Self {
         match error {
             // How the kernel says "this would lead out of the directory" and "there is a link on the way".
-            nix::Error::EXDEV => Trouble::never("leads out of the volume"),
-            nix::Error::ELOOP => Trouble::never("has a link on its way, and those are not followed here"),
+            nix::Error::EXDEV => Trouble::never(("leads out of the volume", "指向数据卷之外")),
+            nix::Error::ELOOP => {
+                Trouble::never(("has a link on its way, and those are not followed here", "路径中有符号链接，这里不跟随链接"))
+            }
             other => io::Error::from(other).into(),
         }
     }
@@ -149,7 +163,7 @@ mod tests {
             Trouble::Missing { what: "bucket" },
             Trouble::Full { said: "no space left".into() },
             Trouble::changed("its ETag was \"a\" and is \"b\""),
-            Trouble::never("has the part `..`, which leads elsewhere"),
+            Trouble::never(("has the part `..`, which leads elsewhere", "路径中有 `..`，会指向别处")),
         ];
         let said: Vec<String> = all.map(|trouble| trouble.at("data:mnist/x").to_string()).into();
         insta::assert_snapshot!(said.join("\n"), @r#"

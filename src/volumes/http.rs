@@ -7,6 +7,7 @@ use futures_util::{
     FutureExt, StreamExt,
     stream::{self, BoxStream},
 };
+use model::{said, words::Words};
 use reqwest::{Client, Method, Response, StatusCode, Url, header, redirect};
 
 use super::{
@@ -32,14 +33,20 @@ struct Inner {
 }
 
 pub fn read_only() -> Trouble {
-    Trouble::never("files of a web server can only be read; name a bucket or a local volume to write to")
+    Trouble::never((
+        "files of a web server can only be read; name a bucket or a local volume to write to",
+        "网站上的文件只能读；要写入，请用存储桶或本地数据卷",
+    ))
 }
 
 impl Http {
     pub fn folder(url: &str) -> Result<Self, Trouble> {
         let url = web::url(url)?;
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(Trouble::never("a volume's URL has paths put behind it, so it cannot end with `?` or `#`"));
+            return Err(Trouble::never((
+                "a volume's URL has paths put behind it, so it cannot end with `?` or `#`",
+                "数据卷的网址后面要接路径，所以不能以 `?` 或 `#` 结尾",
+            )));
         }
         Self::open(url, true)
     }
@@ -62,7 +69,7 @@ impl Http {
             return Err(Trouble::Missing { what: "file" });
         }
         let text = format!("{}/{}", self.0.url.as_str().trim_end_matches('/'), web::encoded_path(path));
-        Url::parse(&text).map_err(|error| Trouble::never(error.to_string()))
+        Url::parse(&text).map_err(|error| Trouble::never(Words::quoted(error)))
     }
 
     async fn once(&self, method: Method, path: &str, range: Option<String>) -> Result<Response, Trouble> {
@@ -139,24 +146,30 @@ impl Http {
 
     async fn index(&self) -> Result<Vec<Result<Entry, Trouble>>, Trouble> {
         if !self.0.folder {
-            return Err(Trouble::never("is one file; there is nothing below it"));
+            return Err(Trouble::never(("is one file; there is nothing below it", "是单个文件，下面没有内容")));
         }
         let response = match retry::tries(|| self.once(Method::GET, INDEX, None)).await {
             Err(Trouble::Missing { .. }) => {
-                return Err(Trouble::never(format!(
-                    "a web server's files can only be listed if there is a file {INDEX} with a line `SIZE<tab>PATH` for each"
+                return Err(Trouble::never(said!(
+                    "a web server's files can only be listed if there is a file {INDEX} with a line `SIZE<tab>PATH` for each",
+                    "网站上要有文件 {INDEX}，每个文件一行 `大小<制表符>路径`，才能列出其中的文件"
                 )));
             }
             other => other?,
         };
         let bytes = web::small_body(response, INDEX_BYTES_MAX).await?;
-        let text = String::from_utf8(bytes).map_err(|_| Trouble::never(format!("{INDEX} is not UTF-8")))?;
+        let text = String::from_utf8(bytes).map_err(|_| Trouble::never(said!("{INDEX} is not UTF-8", "{INDEX} 不是 UTF-8")))?;
         Ok(text.lines().filter(|line| !line.is_empty()).map(index_line).collect())
     }
 }
 
 fn index_line(line: &str) -> Result<Entry, Trouble> {
-    let bad = || Trouble::never(format!("{INDEX} has the line `{line}`, which is not a size, a tab and a path"));
+    let bad = || {
+        Trouble::never(said!(
+            "{INDEX} has the line `{line}`, which is not a size, a tab and a path",
+            "{INDEX} 里的 `{line}` 不是“大小、制表符、路径”这样的一行"
+        ))
+    };
     let (size, path) = line.split_once('\t').ok_or_else(bad)?;
     checked(path)?;
     Ok(Entry { path: path.to_owned(), size: size.parse().map_err(|_| bad())?, modified_ms: 0, etag: String::new() })

@@ -11,12 +11,13 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream::BoxStream};
+use model::said;
 use tokio::sync::mpsc;
 
 use super::{
     Bytestream, Entry, Listed, Want,
     beneath::{Beneath, Links, special},
-    error::{Trouble, VolumeError},
+    error::{Trouble, VolumeError, broke_off, not_opened},
     guard::Guard,
     joined,
 };
@@ -37,7 +38,7 @@ pub struct Local {
 impl Local {
     pub fn open(root: &Path) -> Result<Self, Trouble> {
         if !root.is_absolute() {
-            return Err(Trouble::never("a local volume is a whole path, beginning with `/`"));
+            return Err(Trouble::never(("a local volume is a whole path, beginning with `/`", "本地数据卷要写完整路径，以 `/` 开头")));
         }
         Ok(Self { beneath: Arc::new(Beneath::open(root, Links::Inside)?), base: String::new() })
     }
@@ -58,7 +59,7 @@ impl Local {
             match special(&metadata) {
                 None if metadata.is_dir() => Err(Trouble::Missing { what: "file; it is a directory" }),
                 None => Ok(entry(path, &metadata)),
-                Some(what) => Err(Trouble::never(format!("is {what}, which is not opened"))),
+                Some(what) => Err(Trouble::never(not_opened(what))),
             }
         })
         .await
@@ -208,7 +209,11 @@ fn is_part(path: &str) -> bool {
 /// None for what is not to be seen: our own half files, and what vanished while we looked.
 fn listed(directory: &str, found: &std::fs::DirEntry) -> Result<Option<Listed>, Trouble> {
     let Ok(name) = found.file_name().into_string() else {
-        return Err(Trouble::never(format!("`{}` has a name that is not UTF-8", found.file_name().to_string_lossy())));
+        return Err(Trouble::never(said!(
+            "`{}` has a name that is not UTF-8",
+            "`{}` 的名字不是 UTF-8",
+            found.file_name().to_string_lossy()
+        )));
     };
     let path = joined(directory, &name);
     if is_part(&path) {
@@ -277,7 +282,7 @@ fn read_pieces(file: &File, from: u64, end: u64, sender: &Sender<Bytes>) {
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Trouble> + Send + 'static) -> Result<T, Trouble> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(Trouble::never(format!("our own work broke off: {error}"))))
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(Trouble::never(broke_off(&error))))
 }
 
 struct Sender<T>(mpsc::Sender<Result<T, Trouble>>);

@@ -15,6 +15,7 @@ use futures_util::{StreamExt, TryStreamExt, stream::BoxStream};
 use model::{
     location::volume_path,
     volume::{Credentials, Volume},
+    words::Said,
 };
 
 pub mod beneath;
@@ -90,15 +91,18 @@ pub fn open(volume: &Volume, credentials: Option<&Credentials>) -> Result<Store,
         Volume::Local { path } => (path.clone(), local::Local::open(Path::new(path)).map(Kind::Local)),
         Volume::S3 { bucket, prefix, .. } => (format!("s3://{bucket}/{prefix}"), s3::S3::open(volume, credentials).map(Kind::S3)),
         Volume::Http { url } => (url.clone(), http::Http::folder(url).map(Kind::Http)),
-        Volume::Claim { claim } => (format!("claim {claim}"), Err(elsewhere("a claim", "Kubernetes clusters"))),
-        Volume::Nfs { server, path } => (format!("{server}:{path}"), Err(elsewhere("an NFS export", "Kubernetes clusters"))),
+        Volume::Claim { claim } => (format!("claim {claim}"), Err(elsewhere(("a claim", "存储声明（PVC）")))),
+        Volume::Nfs { server, path } => (format!("{server}:{path}"), Err(elsewhere(("an NFS export", "NFS 导出目录")))),
     };
     Store::made(label, kind)
 }
 
-fn elsewhere(what: &str, clusters: &str) -> Trouble {
-    Trouble::never(format!(
-        "{what} can only be used by tasks of {clusters}; on this machine, mount it and add the directory as a local volume"
+fn elsewhere((what, zh): Said) -> Trouble {
+    Trouble::never((
+        format!(
+            "{what} can only be used by tasks of Kubernetes clusters; on this machine, mount it and add the directory as a local volume"
+        ),
+        format!("{zh}只能由 Kubernetes 集群上的任务使用；在本机上，请先挂载，再把目录添加为本地数据卷"),
     ))
 }
 
@@ -309,17 +313,21 @@ impl Store {
 /// A path that would have to be changed to be one is refused: it would name something else.
 fn checked(path: &str) -> Result<(), Trouble> {
     if path.contains('\0') {
-        return Err(Trouble::never("a path cannot have a NUL character"));
+        return Err(Trouble::never(("a path cannot have a NUL character", "路径中不能有空字符（NUL）")));
     }
     match volume_path(path) {
         Ok(same) if same == path => Ok(()),
-        Ok(_) => Err(Trouble::never("a path neither begins nor ends with `/`")),
-        Err(bad) => Err(Trouble::never(format!("the path {bad}"))),
+        Ok(_) => Err(Trouble::never(("a path neither begins nor ends with `/`", "路径的开头和结尾都不能是 `/`"))),
+        Err(bad) => Err(Trouble::never((format!("the path {bad}"), format!("路径{}", bad.words().zh)))),
     }
 }
 
 fn checked_file(path: &str) -> Result<(), Trouble> {
-    if path.is_empty() { Err(Trouble::never("this is the whole volume; name a file in it")) } else { checked(path) }
+    if path.is_empty() {
+        Err(Trouble::never(("this is the whole volume; name a file in it", "这是整个数据卷，请写出其中的文件")))
+    } else {
+        checked(path)
+    }
 }
 
 /// A path below another one.

@@ -70,7 +70,7 @@ mod tests {
     #[tokio::test]
     async fn only_what_may_pass_is_tried_again_and_not_for_ever() {
         assert_eq!(tried(Trouble::away("x")).await.0, TRIES_MAX);
-        assert_eq!(tried(Trouble::never("x")).await.0, 1);
+        assert_eq!(tried(Trouble::never(("x", "某"))).await.0, 1);
         assert_eq!(tried(Trouble::changed("x")).await.0, 1);
         let long = Trouble::Away { why: "429".into(), retry_after: Some(Duration::from_secs(60)) };
         assert_eq!(tried(long.clone()).await, (1, long), "a long pause is the caller's");

@@ -6,7 +6,11 @@ use std::{sync::Arc, time::Instant};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use jiff::Timestamp;
-use model::volume::{Credentials, Volume};
+use model::{
+    said,
+    volume::{Credentials, Volume},
+    words::Words,
+};
 use reqwest::{Client, Method, Response, StatusCode, Url, header, redirect};
 
 use super::{
@@ -72,19 +76,22 @@ const ANSWER_BYTES_MAX: usize = 16 << 20;
 
 impl S3 {
     pub fn open(volume: &Volume, credentials: Option<&Credentials>) -> Result<Self, Trouble> {
-        let Volume::S3 { endpoint, bucket, prefix, region, virtual_host } = volume else { return Err(Trouble::never("is no bucket")) };
+        let Volume::S3 { endpoint, bucket, prefix, region, virtual_host } = volume else {
+            return Err(Trouble::never(("is no bucket", "不是存储桶")));
+        };
         check_bucket(bucket)?;
         super::checked(prefix)?;
         let region = region.clone().unwrap_or_else(|| "us-east-1".into());
         let mut url = web::url(&endpoint.clone().unwrap_or_else(|| format!("https://s3.{region}.amazonaws.com")))?;
         if url.query().is_some() || url.fragment().is_some() {
-            return Err(Trouble::never("an endpoint has no `?` and no `#`"));
+            return Err(Trouble::never(("an endpoint has no `?` and no `#`", "endpoint 中不能有 `?` 和 `#`")));
         }
         let above = url.path().trim_end_matches('/').to_owned();
         let root = if *virtual_host { format!("{above}/") } else { format!("{above}/{bucket}/") };
         if *virtual_host {
             let host = format!("{bucket}.{}", url.host_str().unwrap_or_default());
-            url.set_host(Some(&host)).map_err(|error| Trouble::never(format!("`{host}` is no host: {error}")))?;
+            url.set_host(Some(&host))
+                .map_err(|error| Trouble::never(said!("`{host}` is no host: {error}", "`{host}` 不是主机名（`{error}`）")))?;
         }
         let host = match url.port() {
             Some(port) => format!("{}:{port}", url.host_str().unwrap_or_default()),
@@ -121,10 +128,10 @@ impl S3 {
         let path = if ask.key.is_empty() && path.len() > 1 { path.trim_end_matches('/').to_owned() } else { path };
         let query = query_text(&ask.query);
         let target = if query.is_empty() { format!("{}{path}", inner.origin) } else { format!("{}{path}?{query}", inner.origin) };
-        let target = Url::parse(&target).map_err(|error| Trouble::never(error.to_string()))?;
+        let target = Url::parse(&target).map_err(|error| Trouble::never(Words::quoted(error)))?;
         // What is signed and what is sent must be one text, or the key would be another.
         if target.path() != path {
-            return Err(Trouble::never(format!("the key `{}` cannot stand in a URL", ask.key)));
+            return Err(Trouble::never(said!("the key `{}` cannot stand in a URL", "键 `{}` 不能写进网址", ask.key)));
         }
         let mut request = inner.client.request(ask.method.clone(), target).body(ask.body.clone());
         for (name, value) in &ask.headers {
@@ -151,10 +158,11 @@ impl S3 {
     async fn refused(&self, response: Response) -> Trouble {
         let (status, headers) = (response.status(), response.headers().clone());
         if status.is_redirection() {
-            let region = headers.get("x-amz-bucket-region").and_then(|it| it.to_str().ok()).map(|region| format!(": it is in {region}"));
-            return Trouble::never(format!(
-                "the bucket is elsewhere ({status}){}; name its endpoint and region",
-                region.unwrap_or_default()
+            let region = headers.get("x-amz-bucket-region").and_then(|it| it.to_str().ok());
+            let (en, zh) = region.map(|it| (format!(": it is in {it}"), format!("，在 {it}"))).unwrap_or_default();
+            return Trouble::never((
+                format!("the bucket is elsewhere ({status}){en}; name its endpoint and region"),
+                format!("存储桶在别处（{status}）{zh}；请写明它的 endpoint 和 region"),
             ));
         }
         let body = web::refusal(response).await;
@@ -179,7 +187,7 @@ impl S3 {
 
     async fn text_of(&self, response: Response) -> Result<String, Trouble> {
         let bytes = web::small_body(response, ANSWER_BYTES_MAX).await?;
-        String::from_utf8(bytes).map_err(|_| Trouble::never("the answer is not UTF-8"))
+        String::from_utf8(bytes).map_err(|_| Trouble::never(("the answer is not UTF-8", "应答不是 UTF-8")))
     }
 
     pub async fn head(&self, path: &str) -> Result<Entry, Trouble> {
@@ -213,7 +221,10 @@ impl S3 {
             other => other?,
         };
         if from > 0 && response.status() != StatusCode::PARTIAL_CONTENT {
-            return Err(Trouble::never("the store does not know ranges, so nothing can be taken up in the middle"));
+            return Err(Trouble::never((
+                "the store does not know ranges, so nothing can be taken up in the middle",
+                "该存储不支持分段读取，无法从中间续传",
+            )));
         }
         Ok(Opened { entry: web::entry(path, response.status(), response.headers())?, body: web::body(response) })
     }
@@ -231,7 +242,13 @@ impl S3 {
 fn check_bucket(bucket: &str) -> Result<(), Trouble> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     let sound = (1..=255).contains(&bucket.len()) && bucket.chars().all(allowed) && bucket.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if sound { Ok(()) } else { Err(Trouble::never(format!("`{bucket}` is no bucket's name; they have letters, digits, `-`, `.` and `_`"))) }
+    if sound {
+        return Ok(());
+    }
+    Err(Trouble::never(said!(
+        "`{bucket}` is no bucket's name; they have letters, digits, `-`, `.` and `_`",
+        "`{bucket}` 不是存储桶名；桶名由字母、数字、`-`、`.` 和 `_` 组成"
+    )))
 }
 
 /// Sorted, as the signature wants it.

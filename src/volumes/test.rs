@@ -34,5 +34,9 @@ pub async fn test(store: &Store) -> Vec<Check> {
 async fn reads_back(store: &Store, path: &str) -> Result<(), VolumeError> {
     let (_, body) = store.read(path, 0).await?;
     let bytes: Vec<Bytes> = body.try_collect().await?;
-    if bytes.concat() == CONTENT { Ok(()) } else { Err(Trouble::never("what was written comes back otherwise").at(store.at(path))) }
+    if bytes.concat() == CONTENT {
+        Ok(())
+    } else {
+        Err(Trouble::never(("what was written comes back otherwise", "读回来的内容与写入的不同")).at(store.at(path)))
+    }
 }

@@ -8,6 +8,7 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream::BoxStream};
+use model::{said, words::Words};
 use reqwest::{
     Client, ClientBuilder, RequestBuilder, Response, StatusCode, Url,
     header::{self, HeaderMap, HeaderName},
@@ -24,13 +25,16 @@ const SLOWEST_BYTES_PER_S: u64 = 128 << 10;
 const REFUSAL_BYTES_MAX: usize = 64 << 10;
 
 pub fn url(text: &str) -> Result<Url, Trouble> {
-    let url = Url::parse(text).map_err(|error| Trouble::never(format!("`{text}` is no URL: {error}")))?;
+    let url = Url::parse(text).map_err(|error| Trouble::never(said!("`{text}` is no URL: {error}", "`{text}` 不是网址（`{error}`）")))?;
     match url.scheme() {
         "http" | "https" if !url.username().is_empty() || url.password().is_some() => {
-            Err(Trouble::never("the URL has a user or password in it, which everyone would see"))
+            Err(Trouble::never(("the URL has a user or password in it, which everyone would see", "网址里有用户名或密码，谁都看得到")))
         }
         "http" | "https" if url.host_str().is_some() => Ok(url),
-        scheme => Err(Trouble::never(format!("the scheme `{scheme}` is not fetched; use http or https"))),
+        scheme => Err(Trouble::never(said!(
+            "the scheme `{scheme}` is not fetched; use http or https",
+            "不支持 `{scheme}` 协议，请用 http 或 https"
+        ))),
     }
 }
 
@@ -50,7 +54,7 @@ pub fn client(url: &Url, builder: ClientBuilder) -> Result<Client, Trouble> {
     if host.ends_with(".localhost") {
         builder = builder.resolve(host, SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
     }
-    builder.build().map_err(|error| Trouble::never(format!("no client can be made: {}", root_cause(&error))))
+    builder.build().map_err(|error| Trouble::never(said!("no client can be made: {}", "无法建立客户端（`{}`）", root_cause(&error))))
 }
 
 pub fn is_loopback(host: &str) -> bool {
@@ -63,7 +67,7 @@ pub async fn send(request: RequestBuilder, body_bytes: usize) -> Result<Response
     let patience = SILENCE_MAX + Duration::from_secs(body_bytes as u64 / SLOWEST_BYTES_PER_S);
     match tokio::time::timeout(patience, request.send()).await {
         Ok(Ok(response)) => Ok(response),
-        Ok(Err(error)) if error.is_builder() || error.is_redirect() => Err(Trouble::never(root_cause(&error))),
+        Ok(Err(error)) if error.is_builder() || error.is_redirect() => Err(Trouble::never(Words::quoted(root_cause(&error)))),
         Ok(Err(error)) => Err(Trouble::away(root_cause(&error))),
         Err(_) => Err(Trouble::away(format!("no answer within {} s", patience.as_secs()))),
     }
@@ -100,7 +104,7 @@ pub async fn small_body(response: Response, bytes_max: usize) -> Result<Vec<u8>,
     while let Some(piece) = pieces.next().await {
         whole.extend_from_slice(&piece?);
         if whole.len() > bytes_max {
-            return Err(Trouble::never(format!("the answer is longer than {bytes_max} bytes")));
+            return Err(Trouble::never(said!("the answer is longer than {bytes_max} bytes", "应答超过了 {bytes_max} 字节")));
         }
     }
     Ok(whole)
@@ -118,10 +122,10 @@ pub fn status_trouble(status: StatusCode, headers: &HeaderMap, said: String) -> 
         404 | 410 => Trouble::Missing { what: "file" },
         412 => Trouble::changed(said),
         408 | 425 | 429 => Trouble::Away { why: said, retry_after: retry_after(headers) },
-        501 => Trouble::never(said),
+        501 => Trouble::never(Words::quoted(said)),
         507 => Trouble::Full { said },
         500..=599 => Trouble::Away { why: said, retry_after: retry_after(headers) },
-        _ => Trouble::never(said),
+        _ => Trouble::never(Words::quoted(said)),
     }
 }
 
@@ -145,7 +149,7 @@ pub fn entry(path: &str, status: StatusCode, headers: &HeaderMap) -> Result<Entr
     let etag = text(headers, &header::ETAG).map(|etag| etag.trim_matches('"').to_owned());
     Ok(Entry {
         path: path.to_owned(),
-        size: size.ok_or_else(|| Trouble::never("the answer does not say how long the file is"))?,
+        size: size.ok_or_else(|| Trouble::never(("the answer does not say how long the file is", "应答没有说明文件有多大")))?,
         modified_ms: modified.and_then(http_date_ms).unwrap_or(0),
         etag: etag.or_else(|| modified.map(str::to_owned)).unwrap_or_default(),
     })

@@ -90,7 +90,10 @@ impl Manifest {
         if more > 0 {
             write!(words, "; and {} more like that", grouped(more)).expect("a string takes everything");
         }
-        Err(Trouble::never(format!("{words}; name a directory without such files, or rename them")))
+        Err(Trouble::never((
+            format!("{words}; name a directory without such files, or rename them"),
+            format!("`{words}`；请换一个没有这类文件的目录，或给它们改名"),
+        )))
     }
 }
 
@@ -141,7 +144,7 @@ async fn walk(source: &Source) -> Result<Walked, VolumeError> {
             Ok(Listed::File(entry)) => entries.push(entry),
             Ok(Listed::Directory { path }) => directories.push(path),
             Ok(Listed::Special { path, what }) => bad.push(format!("`{path}` is {what}")),
-            Err(VolumeError { trouble: Trouble::Never { why }, .. }) => bad.push(why),
+            Err(VolumeError { trouble: Trouble::Never { why }, .. }) => bad.push(why.en),
             Err(error) => return Err(error),
         }
     }

@@ -192,7 +192,7 @@ impl Pass<'_> {
                 Trouble::Changed { .. } => self.tally.later += 1,
                 // It may be this file alone that the store does not take; whether anything goes there is seen at the end.
                 Trouble::Never { why } => {
-                    self.tally.skipped.add(&went.path, &format!("{} does not take it as {}: {why}", error.at, went.key))
+                    self.tally.skipped.add(&went.path, &format!("{} does not take it as {}: {}", error.at, went.key, why.en))
                 }
                 Trouble::Away { .. } | Trouble::Denied { .. } | Trouble::Missing { .. } | Trouble::Full { .. } => {
                     return Err(Stuck::at_store(&error));

@@ -1,6 +1,7 @@
 //! What a bucket answers, and what its refusals mean.
 
 use jiff::Timestamp;
+use model::{said, words::Words};
 use reqwest::{
     StatusCode,
     header::{self, HeaderMap},
@@ -74,7 +75,8 @@ pub struct Refusal {
 }
 
 pub fn parse<'de, T: Deserialize<'de>>(xml: &'de str) -> Result<T, Trouble> {
-    quick_xml::de::from_str(xml).map_err(|error| Trouble::never(format!("the answer is not what a bucket answers: {error}")))
+    quick_xml::de::from_str(xml)
+        .map_err(|error| Trouble::never(said!("the answer is not what a bucket answers: {error}", "应答不像存储桶的应答（`{error}`）")))
 }
 
 /// A name as it is in the bucket.
@@ -90,12 +92,15 @@ pub fn decoded(text: &str, encoding: Option<&str>) -> Result<String, Trouble> {
             b'%' => {
                 let pair = [rest.next().unwrap_or(b'?'), rest.next().unwrap_or(b'?')];
                 let pair = std::str::from_utf8(&pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
-                pair.ok_or_else(|| Trouble::never(format!("the bucket lists `{text}`, whose encoding is broken")))?
+                pair.ok_or_else(|| {
+                    Trouble::never(said!("the bucket lists `{text}`, whose encoding is broken", "存储桶列出的 `{text}` 编码有误"))
+                })?
             }
             other => other,
         });
     }
-    String::from_utf8(bytes).map_err(|_| Trouble::never(format!("the bucket lists `{text}`, which is not UTF-8")))
+    String::from_utf8(bytes)
+        .map_err(|_| Trouble::never(said!("the bucket lists `{text}`, which is not UTF-8", "存储桶列出的 `{text}` 不是 UTF-8")))
 }
 
 pub fn timestamp_ms(text: &str) -> u64 {
@@ -117,7 +122,7 @@ pub fn trouble(status: StatusCode, headers: &HeaderMap, body: &str) -> Trouble {
         "NoSuchKey" => Trouble::Missing { what: "file" },
         "NoSuchUpload" => Trouble::Missing { what: "upload" },
         // Whatever the status: what is not known today is not known in a moment either.
-        "NotImplemented" | "NotSupported" => Trouble::never(said),
+        "NotImplemented" | "NotSupported" => Trouble::never(Words::quoted(said)),
         "XMinioStorageFull" | "QuotaExceeded" | "InsufficientStorage" => Trouble::Full { said },
         // These say "again, please" with the status of a mistake, or with that of a success. What we write is well-formed when
         // it leaves us.
@@ -181,10 +186,10 @@ mod tests {
         Away { why: "InternalError: So it is", retry_after: None }
         Away { why: "RequestTimeout: So it is", retry_after: None }
         Full { said: "XMinioStorageFull: So it is" }
-        Never { why: "KeyTooLongError: So it is" }
+        Never { why: Words { en: "KeyTooLongError: So it is", zh: "`KeyTooLongError: So it is`" } }
         Away { why: "429 Too Many Requests", retry_after: None }
-        Never { why: "NotImplemented: So it is" }
-        Never { why: "501 Not Implemented" }
+        Never { why: Words { en: "NotImplemented: So it is", zh: "`NotImplemented: So it is`" } }
+        Never { why: Words { en: "501 Not Implemented", zh: "`501 Not Implemented`" } }
         "#);
     }
 

@@ -6,6 +6,7 @@ use futures_util::{
     StreamExt,
     stream::{self, BoxStream},
 };
+use model::said;
 use reqwest::Method;
 
 use super::{
@@ -145,7 +146,7 @@ impl S3 {
 }
 
 fn unspeakable(key: &str) -> Trouble {
-    Trouble::never(format!("the bucket has the key `{key}`, which cannot be a file's path"))
+    Trouble::never(said!("the bucket has the key `{key}`, which cannot be a file's path", "存储桶里的键 `{key}` 不能作为文件路径"))
 }
 
 impl<T> Pages<T> {

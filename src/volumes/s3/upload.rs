@@ -10,10 +10,16 @@ use std::{
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use md5::{Digest, Md5};
+use model::said;
 use reqwest::{Method, Response, header};
 
 use super::{
-    super::{Entry, error::Trouble, guard::Guard, retry, web},
+    super::{
+        Entry,
+        error::{Trouble, broke_off},
+        guard::Guard,
+        retry, web,
+    },
     Ask, Payload, S3,
     answers::{self, Begun, Completed, Refusal},
     buffers::Buffers,
@@ -48,7 +54,10 @@ struct Upload {
 impl S3 {
     pub async fn put_file(&self, path: &str, file: &File, size: u64, guard: Guard) -> Result<Entry, Trouble> {
         if size > FILE_BYTES_MAX {
-            return Err(Trouble::never(format!("a file of {size} bytes is too large; {FILE_BYTES_MAX} is the most")));
+            return Err(Trouble::never(said!(
+                "a file of {size} bytes is too large; {FILE_BYTES_MAX} is the most",
+                "文件有 {size} 字节，太大了，最多 {FILE_BYTES_MAX} 字节"
+            )));
         }
         if size <= PART_BYTES {
             let bytes = piece(file, 0, size, Buffers::default()).await?;
@@ -238,7 +247,7 @@ impl S3 {
 async fn piece(file: &File, from: u64, length: u64, buffers: Buffers) -> Result<Bytes, Trouble> {
     let file = file.try_clone()?;
     let read = move || -> Result<Bytes, Trouble> {
-        let length = usize::try_from(length).map_err(|_| Trouble::never("too large for this machine"))?;
+        let length = usize::try_from(length).map_err(|_| Trouble::never(("too large for this machine", "对这台机器来说太大了")))?;
         buffers.filled(length, |bytes| match file.read_exact_at(bytes, from) {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 Err(Trouble::changed("the file became shorter while it was read"))
@@ -247,7 +256,7 @@ async fn piece(file: &File, from: u64, length: u64, buffers: Buffers) -> Result<
             Ok(()) => Ok(()),
         })
     };
-    tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| Err(Trouble::never(format!("our own work broke off: {error}"))))
+    tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| Err(Trouble::never(broke_off(&error))))
 }
 
 /// The store compares it with what came, so a byte that changed on the way is noticed at once.
