@@ -13,9 +13,13 @@ use std::{
 
 use model::logs::{Piece, Stream};
 
+mod pace;
 mod sluice;
 
-use self::sluice::{CHAMBER_BYTES_MAX, Sluice};
+use self::{
+    pace::Pace,
+    sluice::{CHAMBER_BYTES_MAX, Sluice},
+};
 use super::journal::{self, now_us};
 use crate::{
     config::Keeping,
@@ -25,7 +29,8 @@ use crate::{
 
 /// As much as is read before it is written.
 const BATCH_BYTES_MAX: usize = CHAMBER_BYTES_MAX;
-/// Less than this is sooner read than moved.
+/// After less than this the next is sooner read than moved. How much waits is not asked: the kernel answers only when the child is
+/// not writing.
 const MOVED_BYTES_MIN: usize = 64 << 10;
 
 /// `output.log` and `output.idx`, made when the child says its first word.
@@ -39,6 +44,9 @@ pub struct Logs {
     /// None where everything is kept.
     cap: Option<Cap>,
     batch: Batch,
+    /// How much there was the last time.
+    last_bytes: usize,
+    pace: Pace,
 }
 
 struct Files {
@@ -76,7 +84,8 @@ impl Logs {
     pub fn new(dir: &RunDir) -> Self {
         let batch = Batch { buffer: vec![0; BATCH_BYTES_MAX].into_boxed_slice(), filled: 0, pieces: Vec::new() };
         let cap = Keeping::of_this_process().run_bytes_max.map(Cap::new);
-        Self { dir: dir.clone(), files: None, log_bytes: 0, index_bytes: 0, dropped_bytes: 0, cap, batch }
+        let (last_bytes, pace) = (0, Pace::default());
+        Self { dir: dir.clone(), files: None, log_bytes: 0, index_bytes: 0, dropped_bytes: 0, cap, batch, last_bytes, pace }
     }
 
     /// The files, made on the first call that finds room for them.
@@ -92,7 +101,7 @@ impl Logs {
 
     /// Reads once from a pipe, into the batch; if there is very much, past it into the log.
     pub fn read(&mut self, pipe: BorrowedFd<'_>, stream: Stream) -> io::Result<Read> {
-        if waiting_bytes(pipe) >= MOVED_BYTES_MIN && self.move_on(pipe, stream) {
+        if self.last_bytes >= MOVED_BYTES_MIN && self.move_on(pipe, stream) {
             return Ok(Read::Some);
         }
         if self.batch.filled == BATCH_BYTES_MAX {
@@ -104,6 +113,7 @@ impl Logs {
         let got = unsafe { libc::read(pipe.as_raw_fd(), room.as_mut_ptr().cast(), room.len()) };
         let length = usize::try_from(got).map_err(|_| io::Error::last_os_error())?;
         self.batch.note(stream, length);
+        self.last_bytes = length;
         match length {
             0 => Ok(Read::End),
             _ if length < room_bytes => Ok(Read::All),
@@ -121,6 +131,7 @@ impl Logs {
         }
         let at_us = now_us();
         let Some(length) = self.moved().map(|moved| moved.sluice.fill(pipe)).filter(|length| *length > 0) else { return false };
+        self.last_bytes = length;
         let piece = Piece { offset: 0, at_us, length: length as u32, stream };
         let written = self.append_by(&[piece], length, |files| files.moved.as_ref().map_or(0, |it| it.sluice.empty(&it.log, end)));
         if written < length {
@@ -141,6 +152,13 @@ impl Logs {
 
     fn moved(&self) -> Option<&Moved> {
         self.files.as_ref()?.moved.as_ref()
+    }
+
+    /// Rests for a moment if words come one upon the other and no more of them wait, so that the child need not wake us for each.
+    pub fn rest(&mut self) {
+        if self.last_bytes < BATCH_BYTES_MAX {
+            self.pace.rest();
+        }
     }
 
     /// Takes everything that is in a pipe now.
@@ -322,19 +340,19 @@ fn write_as_much_as_fits(file: &mut File, bytes: &[u8]) -> usize {
     written
 }
 
-/// What is in a pipe now. We alone read from it, so it does not become less.
-fn waiting_bytes(pipe: BorrowedFd<'_>) -> usize {
-    let mut waiting: libc::c_int = 0;
-    // SAFETY: a plain system call on a descriptor that is open; the number outlives it.
-    unsafe { libc::ioctl(pipe.as_raw_fd(), libc::FIONREAD, &raw mut waiting) };
-    usize::try_from(waiting).unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use std::{io::Read as _, os::fd::AsFd};
 
     use super::*;
+
+    /// What is in a pipe now. We alone read from it, so it does not become less.
+    fn waiting_bytes(pipe: BorrowedFd<'_>) -> usize {
+        let mut waiting: libc::c_int = 0;
+        // SAFETY: a plain system call on a descriptor that is open; the number outlives it.
+        unsafe { libc::ioctl(pipe.as_raw_fd(), libc::FIONREAD, &raw mut waiting) };
+        usize::try_from(waiting).unwrap_or(0)
+    }
 
     fn numbers(bytes: usize) -> Vec<u8> {
         (0u64..).flat_map(u64::to_le_bytes).take(bytes).collect()
@@ -381,8 +399,10 @@ mod tests {
         it.say(&all[..7]);
         assert!(it.logs.moved().is_none(), "little is not moved");
         it.say(&all[7..MOVED_BYTES_MIN + 9]);
-        assert!(it.logs.moved().is_some(), "much is moved");
-        it.say(&all[MOVED_BYTES_MIN + 9..]);
+        assert!(it.logs.moved().is_none(), "the first of much is read");
+        it.say(&all[MOVED_BYTES_MIN + 9..BATCH_BYTES_MAX]);
+        assert!(it.logs.moved().is_some(), "what follows is moved");
+        it.say(&all[BATCH_BYTES_MAX..]);
         it.say(b"end");
         all.extend_from_slice(b"end");
         it.ends_with(&all);
@@ -391,10 +411,10 @@ mod tests {
     #[test]
     fn what_the_kernel_cannot_move_is_read() {
         let (all, mut it) = (numbers(2 * BATCH_BYTES_MAX), Said::new());
-        it.say(&all[..7]);
+        it.say(&all[..MOVED_BYTES_MIN]);
         let log = File::open(RunDir::at(it.home.path()).log()).unwrap();
         it.logs.files().unwrap().moved = Some(Moved { log, sluice: Sluice::build().unwrap() });
-        it.say(&all[7..]);
+        it.say(&all[MOVED_BYTES_MIN..]);
         it.ends_with(&all);
     }
 

@@ -116,6 +116,7 @@ pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, so_far:
             }
         }
         logs.flush();
+        logs.rest();
     }
 }
 

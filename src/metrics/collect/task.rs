@@ -19,7 +19,7 @@ const BYTES_A_BATCH: u64 = 32 << 20;
 const BATCHES_A_TURN: usize = 8;
 /// A task that floods its log needs the processor itself: while it runs no more of the log is read in a batch, which makes it the
 /// last of its turn.
-const RUNNING_LOG_BYTES_A_BATCH: u64 = 16 << 20;
+const RUNNING_LOG_BYTES_A_BATCH: u64 = 4 << 20;
 const UNWRITTEN_BYTES_MAX: u64 = 64 << 20;
 
 pub struct TaskReader {

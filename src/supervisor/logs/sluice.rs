@@ -24,9 +24,10 @@ impl Sluice {
         Ok(Self { out, into })
     }
 
-    /// Takes what is in a pipe, up to a chamber full. It must be empty before.
+    /// Takes what is in a pipe, up to a chamber full, at once: to ask for more would be to wait until the child has written it. It
+    /// must be empty before.
     pub fn fill(&self, pipe: BorrowedFd<'_>) -> usize {
-        until_nothing_moves(CHAMBER_BYTES_MAX, |left| splice(pipe, self.into.as_fd(), None, left))
+        usize::try_from(splice(pipe, self.into.as_fd(), None, CHAMBER_BYTES_MAX)).unwrap_or(0)
     }
 
     /// Lets it run out to that place in a file, as far as the disk takes it.
