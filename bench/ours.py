@@ -122,6 +122,16 @@ class Server:
             command = [self.binary, "up", "--data", str(self.data), "--listen", f"127.0.0.1:{self.port}"]
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
+    def rests(self, for_s=0.3):
+        """Whether it did next to nothing for a moment."""
+        before = self.cpu_s()
+        time.sleep(for_s)
+        return self.cpu_s() - before < for_s / 10
+
+    def cpu_s(self):
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def wait_until_healthy(self):
         probe = Api(self.port, "")
 
