@@ -13,13 +13,9 @@ use std::{
 
 use model::logs::{Piece, Stream};
 
-mod pace;
 mod sluice;
 
-use self::{
-    pace::Pace,
-    sluice::{CHAMBER_BYTES_MAX, Sluice},
-};
+use self::sluice::{CHAMBER_BYTES_MAX, Sluice};
 use super::journal::{self, now_us};
 use crate::{
     config::Keeping,
@@ -46,7 +42,6 @@ pub struct Logs {
     batch: Batch,
     /// How much there was the last time.
     last_bytes: usize,
-    pace: Pace,
 }
 
 struct Files {
@@ -84,8 +79,7 @@ impl Logs {
     pub fn new(dir: &RunDir) -> Self {
         let batch = Batch { buffer: vec![0; BATCH_BYTES_MAX].into_boxed_slice(), filled: 0, pieces: Vec::new() };
         let cap = Keeping::of_this_process().run_bytes_max.map(Cap::new);
-        let (last_bytes, pace) = (0, Pace::default());
-        Self { dir: dir.clone(), files: None, log_bytes: 0, index_bytes: 0, dropped_bytes: 0, cap, batch, last_bytes, pace }
+        Self { dir: dir.clone(), files: None, log_bytes: 0, index_bytes: 0, dropped_bytes: 0, cap, batch, last_bytes: 0 }
     }
 
     /// The files, made on the first call that finds room for them.
@@ -152,13 +146,6 @@ impl Logs {
 
     fn moved(&self) -> Option<&Moved> {
         self.files.as_ref()?.moved.as_ref()
-    }
-
-    /// Rests for a moment if words come one upon the other and no more of them wait, so that the child need not wake us for each.
-    pub fn rest(&mut self) {
-        if self.last_bytes < BATCH_BYTES_MAX {
-            self.pace.rest();
-        }
     }
 
     /// Takes everything that is in a pipe now.

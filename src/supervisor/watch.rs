@@ -116,7 +116,6 @@ pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, so_far:
             }
         }
         logs.flush();
-        logs.rest();
     }
 }
 
