@@ -149,8 +149,25 @@ test('a file of another system is submitted without being changed', async () => 
   const page = await house.inside()
   await page.goto(`${house.url}/create?door=file`)
   const role = { name: 'main', taskNumber: 1, cpuNumber: 1, memoryMB: 100, gpuNumber: 0, command: 'echo from pai' }
-  await pick(page, 'pai.json', JSON.stringify({ jobName: 'from-pai', image: 'pai/tf', taskRoles: [role] }))
+  // S4-58 and S4-62 are of files alone: what became of them is told before it is submitted.
+  const file = {
+    jobName: 'from-pai',
+    image: 'pai/tf',
+    authFile: 'hdfs://auth',
+    virtualCluster: 'default',
+    taskRoles: [role],
+  }
+  await pick(page, 'pai.json', JSON.stringify(file))
   await page.getByText(/Read as openpai/).waitFor()
+  await page.getByText('What became of each field').click()
+  await page
+    .locator('.report li', { hasText: 'authFile' })
+    .getByText(/sign in to the image's registry/)
+    .waitFor()
+  await page
+    .locator('.report li', { hasText: 'virtualCluster' })
+    .getByText(/the one queue/)
+    .waitFor()
   await page.getByRole('button', { name: 'Look over and submit' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Submit' }).click()
   await page.getByRole('heading', { name: 'from-pai@1' }).waitFor()

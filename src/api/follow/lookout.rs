@@ -177,13 +177,9 @@ impl Looking {
         Ok(Seen { summary, tasks, lengths })
     }
 
-    /// Whoever does not want the logs need not know of the runs.
     async fn ask(&mut self) -> Result<(Option<Arc<JobSummary>>, Tasks), StoreError> {
-        let (id, what) = (self.job, self.what);
-        let read = move |sql: &Sql<'_>| {
-            let all = if what == What::State { Vec::new() } else { runs::of_job(sql, id)? };
-            Ok((jobs::get(sql, id)?, all))
-        };
+        let id = self.job;
+        let read = move |sql: &Sql<'_>| Ok((jobs::get(sql, id)?, runs::of_job(sql, id)?));
         let (job, mut all) = self.store.read(read).await?;
         all.sort_by(|a, b| (&a.run.task, a.run.attempt).cmp(&(&b.run.task, b.run.attempt)));
         let of_tasks = || all.chunk_by(|a, b| a.run.task == b.run.task);
