@@ -6,6 +6,8 @@ use std::{env, error::Error, fs, path::Path};
 fn main() -> Result<(), Box<dyn Error>> {
     let dist = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("web/dist");
     println!("cargo::rerun-if-changed=web/dist");
+    // Clones of this repository share a target directory; one that was built from and is gone must not be looked for.
+    println!("cargo::rerun-if-changed={}", dist.display());
     let mut lines = Vec::new();
     if dist.is_dir() {
         list(&dist, "", &mut lines)?;

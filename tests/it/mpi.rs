@@ -92,6 +92,39 @@ fn a_rank_that_dies_fails_the_job_within_seconds_and_nothing_is_left() {
     until("nothing of it is left", || marked(&id).is_empty());
 }
 
+/// What the launcher does before it begins, with two ranks on each of two workers; the job fails in its name, and says whom it missed.
+fn fails_without_worker_1(before: &str, worker: &str, why: &str) {
+    if !has_mpi() {
+        return;
+    }
+    let house = House::with_args(&["--nodes", "2", "--node-cpus", "2", "--node-memory", "2GiB"]);
+    let mut file = job(&compiled(&house), 2, 2, "/code/sum");
+    let line = format!("{before}; {}", file["roles"]["launcher"]["command"].as_str().unwrap());
+    file["roles"]["launcher"]["command"] = line.into();
+    file["roles"]["worker"]["command"] = worker.into();
+    let id = house.submit(&file.to_string());
+    let shown = house.wait_until_over(&id);
+    let said = house.log(&id, "launcher-0");
+    assert_eq!(shown["state"], "failed", "{said}");
+    assert!(shown["reason"].as_str().unwrap().starts_with("launcher-0 exited with code "), "{}\n{said}", shown["reason"]);
+    assert!(said.contains(&format!("worker-1 cannot be reached: {why}")), "{said}");
+    assert_eq!(lines(&said), Vec::<&str>::new(), "no rank has begun");
+    until("nothing of it is left", || marked(&id).is_empty());
+}
+
+#[test]
+fn a_rank_whose_task_is_gone_fails_the_job_and_is_named() {
+    let gone = "while trainmaster reach worker-1 -- true 2>/dev/null; do sleep 0.05; done";
+    fails_without_worker_1(gone, "[ $TRAINMASTER_TASK_INDEX = 0 ] || exit 0; sleep 600", "Connection refused");
+}
+
+#[test]
+fn a_rank_that_is_looked_for_at_the_wrong_port_fails_the_job_and_is_named() {
+    let elsewhere = r#"cp -r $TRAINMASTER_GANG /tmp/gang; export TRAINMASTER_GANG=/tmp/gang
+        sed 's/\("worker-1":{"address":"[0-9.]*","port":\)[0-9]*/\11/' -i /tmp/gang/reach.json"#;
+    fails_without_worker_1(elsewhere, "sleep 600", "Connection refused");
+}
+
 #[test]
 fn a_stopped_job_leaves_no_rank_behind() {
     if !has_mpi() {

@@ -149,6 +149,52 @@ fn a_keras_task_that_dies_fails_its_job() {
 }
 
 #[test]
+fn keras_learns_digits_on_two_workers() {
+    let hall = Hall::open();
+    let job = hall.submit("keras-workers", &[]);
+    hall.succeeded(&job);
+    let logs = ["worker-0", "worker-1"].map(|task| hall.log(&job, task));
+    assert!(logs[1].contains("This is worker 1 of 2"), "{}", logs[1]);
+    assert!(hall.accuracy(&job, "worker-0") >= 0.9 && hall.accuracy(&job, "worker-1") >= 0.9, "{}", logs[0]);
+    let costs = logs.map(|log| log.lines().filter(|line| line.starts_with("Epoch:")).map(String::from).collect::<Vec<_>>());
+    assert!(!costs[0].is_empty());
+    assert_eq!(costs[0], costs[1], "both have the same model after every epoch");
+}
+
+#[test]
+fn a_keras_worker_that_dies_fails_the_job_in_its_own_name() {
+    let hall = Hall::open();
+    let job = hall.submit("keras-workers", &["env.EPOCHS=1000000"]);
+    hall.wait_for_output(&job, "worker-1", "Epoch: 2 of");
+    hall.kill(&job, "worker-1");
+    let shown = hall.failed(&job);
+    assert!(hall.reason(&shown).contains("worker-1"), "{shown:#}");
+    assert!(hall.is_over(&shown), "{shown:#}");
+}
+
+#[test]
+fn keras_workers_that_do_not_find_each_other_give_up_and_say_whom_they_missed() {
+    let hall = Hall::open();
+    let common = ["env.PEERS_WITHIN_S=2", "stop_grace=2s"];
+    // Worker 0 looks for others than there are; worker 1 is as it should be.
+    let misled = |name: &str, change: &str| {
+        let line = format!(
+            r#"roles.worker.command=[ $RANK = 1 ] || export TF_CONFIG=$(echo "$TF_CONFIG" | sed 's/\("worker":\["[^"]*"\),{change}'); python train.py"#
+        );
+        hall.submit("keras-workers", &[&common[..], &[&format!("name={name}"), &line]].concat())
+    };
+    let missing = misled("missing", r#"/\1,"127.0.0.1:1",/"#);
+    let wrong_port = misled("wrong-port", r#""\([0-9.]*\):[0-9]*"/\1,"\2:1"/"#);
+    for job in [missing, wrong_port] {
+        let shown = hall.failed(&job);
+        assert!(hall.reason(&shown).contains("worker-") && hall.is_over(&shown), "{shown:#}");
+        let logs = hall.log(&job, "worker-0") + &hall.log(&job, "worker-1");
+        assert!(logs.contains("The worker at 127.0.0.1:1 does not answer: "), "{logs}");
+        assert!(!logs.contains("Epoch: 1 "), "{logs}");
+    }
+}
+
+#[test]
 fn jax_learns_digits_on_two_processes() {
     let hall = Hall::open();
     let job = hall.submit("jax", &[]);
