@@ -6,12 +6,19 @@ use std::{
     io::{self, Read, Write},
     os::{fd::AsRawFd, unix::fs::OpenOptionsExt},
     path::Path,
+    sync::Arc,
 };
 
 use futures_util::StreamExt;
 use md5::{Digest, Md5};
 
-use super::{super::Failed, manifest::Wanted, patience::Patience, progress::Progress, source::Source};
+use super::{
+    super::Failed,
+    manifest::Wanted,
+    patience::{PAUSE_FIRST, Patience},
+    progress::Progress,
+    source::Source,
+};
 use crate::{
     crash,
     run_token::hex,
@@ -41,13 +48,32 @@ impl From<io::Error> for Missing {
 }
 
 /// What all files of one source share.
-pub struct Line<'a> {
-    pub source: &'a Source,
-    pub patience: &'a Patience,
-    pub progress: &'a Progress,
+pub struct Line {
+    pub source: Source,
+    pub patience: Arc<Patience>,
+    pub progress: Arc<Progress>,
 }
 
-impl Line<'_> {
+/// A file that grows.
+struct Filling {
+    file: File,
+    there: u64,
+    /// Of all that is there, if it came through our hands.
+    hash: Option<Md5>,
+}
+
+impl Filling {
+    fn add(&mut self, piece: &[u8]) -> io::Result<()> {
+        self.file.write_all(piece)?;
+        self.there += piece.len() as u64;
+        if let Some(hash) = &mut self.hash {
+            hash.update(piece);
+        }
+        Ok(())
+    }
+}
+
+impl Line {
     /// Brings a file into `part`, beginning with what is there of it.
     pub async fn fetch(&self, wanted: &Wanted, part: &Path) -> Result<(), Missing> {
         let fetched = self.fetch_and_compare(wanted, part).await;
@@ -61,72 +87,74 @@ impl Line<'_> {
     }
 
     async fn fetch_and_compare(&self, wanted: &Wanted, part: &Path) -> Result<(), Missing> {
-        self.fill(wanted, part).await?;
-        let Some(expected) = md5_in(&wanted.entry.etag) else { return Ok(()) };
-        let first = md5_of(part)?;
-        if first == expected {
+        let expected = md5_in(&wanted.entry.etag);
+        let first = self.fill(wanted, part).await?;
+        if first.is_none() || first == expected {
             return Ok(());
         }
         // Either the line lies, or this store's ETag only looks like a hash: then it comes out the same again.
         self.progress.take_back(wanted.entry.size);
         fs::remove_file(part)?;
-        self.fill(wanted, part).await?;
-        let second = md5_of(part)?;
+        let second = self.fill(wanted, part).await?;
         if second == first || second == expected {
             return Ok(());
         }
         fs::remove_file(part)?;
+        let [first, second] = [first, second].map(Option::unwrap_or_default);
         let why = format!("what comes is another content each time: MD5 {first}, then {second}");
         Err(Trouble::away(why).at(self.source.store.at(&wanted.entry.path)).into())
     }
 
-    async fn fill(&self, wanted: &Wanted, part: &Path) -> Result<(), Missing> {
-        let size = wanted.entry.size;
-        let mut file = OpenOptions::new().append(true).create(true).mode(0o644).open(part)?;
+    /// Answers the hash of the whole, if the store says one to compare it with.
+    async fn fill(&self, wanted: &Wanted, part: &Path) -> Result<Option<String>, Missing> {
+        let file = OpenOptions::new().append(true).create(true).mode(0o644).open(part)?;
         let mut there = file.metadata()?.len();
-        if there > size {
+        if there > wanted.entry.size {
             file.set_len(0)?;
             there = 0;
         }
         self.progress.add_bytes(there);
-        let mut ours = Ok(());
-        let more = async || match self.read_on(wanted, &mut file, &mut there).await {
-            Ok(()) => Ok(()),
-            Err(Missing::Store(error)) => Err(error),
-            Err(missing @ (Missing::Disk(_) | Missing::NoRoom(_))) => {
-                ours = Err(missing);
-                Ok(())
+        let is_compared = md5_in(&wanted.entry.etag).is_some();
+        let mut filling = Filling { file, there, hash: (is_compared && there == 0).then(Md5::new) };
+        let mut pause = PAUSE_FIRST;
+        while let Err(missing) = self.read_on(wanted, &mut filling).await {
+            match missing {
+                Missing::Store(error) => self.patience.wait_after(error, &mut pause).await?,
+                Missing::Disk(_) | Missing::NoRoom(_) => return Err(missing),
             }
-        };
-        self.patience.with(more).await?;
-        ours
+        }
+        match filling.hash {
+            Some(hash) => Ok(Some(hex(&hash.finalize()))),
+            None if is_compared => Ok(Some(md5_of(part)?)),
+            None => Ok(None),
+        }
     }
 
     /// From where we are to the end.
-    async fn read_on(&self, wanted: &Wanted, file: &mut File, there: &mut u64) -> Result<(), Missing> {
+    async fn read_on(&self, wanted: &Wanted, filling: &mut Filling) -> Result<(), Missing> {
         let (path, size) = (&wanted.entry.path, wanted.entry.size);
-        if *there == size {
+        if filling.there == size {
             return Ok(());
         }
         let etag = Some(wanted.entry.etag.clone()).filter(|etag| !etag.is_empty());
-        let (entry, mut body) = self.source.store.read_part(path, &Want { from: *there, length: None, etag }).await?;
+        let (entry, mut body) = self.source.store.read_part(path, &Want { from: filling.there, length: None, etag }).await?;
         if entry.size != size {
             return Err(self.changed(wanted, &format!("it had {size} bytes and has {}", entry.size)));
         }
-        let mut handed_over = *there;
+        let mut handed_over = filling.there;
         while let Some(piece) = body.next().await {
             let piece = piece?;
-            file.write_all(&piece)?;
-            *there += piece.len() as u64;
-            if *there - handed_over >= HANDED_OVER_BYTES {
-                begin_writing(file, handed_over, *there);
-                handed_over = *there;
+            filling.add(&piece)?;
+            if filling.there - handed_over >= HANDED_OVER_BYTES {
+                begin_writing(&filling.file, handed_over, filling.there);
+                handed_over = filling.there;
             }
             self.progress.add_bytes(piece.len() as u64);
             self.patience.renew();
             crash::point("input.piece-written");
         }
-        if *there == size { Ok(()) } else { Err(self.changed(wanted, &format!("{there} of {size} bytes came"))) }
+        let there = filling.there;
+        if there == size { Ok(()) } else { Err(self.changed(wanted, &format!("{there} of {size} bytes came"))) }
     }
 
     fn changed(&self, wanted: &Wanted, how: &str) -> Missing {

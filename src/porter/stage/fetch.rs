@@ -3,12 +3,12 @@
 use std::{
     cell::RefCell,
     io,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use futures_util::{StreamExt, stream};
 use model::{resources::Bytes, task::Whose};
-use tokio::runtime::Runtime;
+use tokio::{runtime::Runtime, task::JoinSet};
 
 use super::{
     super::Failed,
@@ -66,7 +66,7 @@ impl Fetcher<'_> {
     pub fn fetch(&self, source: &Source, most: Option<Most>) -> Result<(Held, Manifest), Failed> {
         let mut last = None;
         for _ in 0..LISTINGS_MAX {
-            let patience = Patience::new(Duration::from_millis(self.rules.patience_ms));
+            let patience = Arc::new(Patience::new(Duration::from_millis(self.rules.patience_ms)));
             let listed = self.runtime.block_on(patience.with(async || Manifest::of(source).await));
             let manifest = listed.map_err(failed)?;
             within(&manifest, source, most)?;
@@ -80,7 +80,7 @@ impl Fetcher<'_> {
         Err(Failed { why: format!("{} changes faster than it can be fetched: {why}", source.label()), whose: Whose::User })
     }
 
-    fn tree(&self, source: &Source, manifest: &Manifest, patience: &Patience) -> Result<Held, NoTree> {
+    fn tree(&self, source: &Source, manifest: &Manifest, patience: &Arc<Patience>) -> Result<Held, NoTree> {
         let trouble = |error: io::Error| NoTree::Failed(disk_trouble(source, &error));
         let (name, changed) = (manifest.name(), RefCell::new(None));
         let place = self.shelf.tree(&name);
@@ -111,7 +111,7 @@ impl Fetcher<'_> {
     }
 
     /// Answers what is written into the mark.
-    fn build(&self, source: &Source, manifest: &Manifest, making: &Making<'_>, patience: &Patience) -> Result<String, Missing> {
+    fn build(&self, source: &Source, manifest: &Manifest, making: &Making<'_>, patience: &Arc<Patience>) -> Result<String, Missing> {
         let parts = self.shelf.parts_of(&manifest.name());
         let building = Building { shelf: self.shelf, manifest, place: making.place, parts };
         self.settle(&manifest.files)?;
@@ -123,8 +123,8 @@ impl Fetcher<'_> {
             room::make(self.shelf, self.rules.cache_bytes_max, &need).map_err(Missing::NoRoom)?;
             private_dir(&building.parts)?;
             let total = (missing.iter().map(|it| it.entry.size).sum(), missing.len());
-            let progress = Progress::new(source.label(), total);
-            let line = Line { source, patience, progress: &progress };
+            let progress = Arc::new(Progress::new(source.label(), total));
+            let line = Arc::new(Line { source: source.clone(), patience: patience.clone(), progress: progress.clone() });
             let fetched = self.runtime.block_on(async {
                 tokio::select! {
                     done = fetch_all(&line, &building, &missing) => done,
@@ -163,26 +163,30 @@ impl Fetcher<'_> {
 }
 
 /// Many at once; what is whole is kept, whatever becomes of the rest. Answers what is still to be put in its place.
-async fn fetch_all<'a>(line: &Line<'_>, building: &Building<'_>, missing: &[&'a Wanted]) -> Result<Vec<&'a Wanted>, Missing> {
-    let mut running = stream::iter(missing).map(|wanted| fetch_one(line, building, wanted)).buffer_unordered(FILES_AT_ONCE);
+///
+/// Each is a task of its own, so that the processor that took a piece off the line writes it as well: copied by another, to whom
+/// it is cold, it costs twice as much.
+async fn fetch_all<'a>(line: &Arc<Line>, building: &Building<'_>, missing: &[&'a Wanted]) -> Result<Vec<&'a Wanted>, Missing> {
+    let (mut running, mut left) = (JoinSet::new(), missing.iter().copied().enumerate());
+    let fetch = |(number, wanted): (usize, &Wanted)| {
+        let (line, wanted, part) = (line.clone(), wanted.clone(), building.part(wanted));
+        async move { line.fetch(&wanted, &part).await.map(|()| number) }
+    };
+    left.by_ref().take(FILES_AT_ONCE).for_each(|it| _ = running.spawn(fetch(it)));
     let (mut whole, mut unkept_bytes): (Vec<&'a Wanted>, u64) = (Vec::new(), 0);
-    while let Some(done) = running.next().await {
-        let ended = done.map(|wanted| {
-            whole.push(wanted);
-            unkept_bytes += wanted.entry.size;
+    while let Some(done) = running.join_next().await {
+        let ended = done.expect("fetching a file does not panic").map(|number| {
+            whole.push(missing[number]);
+            unkept_bytes += missing[number].entry.size;
         });
         if ended.is_err() || unkept_bytes > UNKEPT_BYTES_MAX {
             building.take_up(&std::mem::take(&mut whole))?;
             unkept_bytes = 0;
         }
         ended?;
+        left.next().into_iter().for_each(|it| _ = running.spawn(fetch(it)));
     }
     Ok(whole)
-}
-
-async fn fetch_one<'a>(line: &Line<'_>, building: &Building<'_>, wanted: &'a Wanted) -> Result<&'a Wanted, Missing> {
-    line.fetch(wanted, &building.part(wanted)).await?;
-    Ok(wanted)
 }
 
 fn within(manifest: &Manifest, source: &Source, most: Option<Most>) -> Result<(), Failed> {

@@ -12,7 +12,7 @@ use crate::{
     volumes::{Trouble, VolumeError},
 };
 
-const PAUSE_FIRST: Duration = Duration::from_millis(500);
+pub const PAUSE_FIRST: Duration = Duration::from_millis(500);
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 
 /// Many may wait for the same store; one of them says so.
@@ -43,24 +43,29 @@ impl Patience {
     pub async fn with<T>(&self, mut attempt: impl AsyncFnMut() -> Result<T, VolumeError>) -> Result<T, VolumeError> {
         let mut pause = PAUSE_FIRST;
         loop {
-            let error = match attempt().await {
+            match attempt().await {
                 Ok(done) => {
                     self.renew();
                     return Ok(done);
                 }
-                Err(error) => error,
-            };
-            let wait = error.retry_after().unwrap_or_default().max(pause);
-            if !matches!(error.trouble, Trouble::Away { .. }) {
-                return Err(error);
+                Err(error) => self.wait_after(error, &mut pause).await?,
             }
-            if wait > self.left() {
-                return Err(self.at_its_end(error));
-            }
-            self.tell(&error);
-            tokio::time::sleep(wait).await;
-            pause = (pause * 2).min(PAUSE_MAX);
         }
+    }
+
+    /// Comes back when it is worth another try, later each time.
+    pub async fn wait_after(&self, error: VolumeError, pause: &mut Duration) -> Result<(), VolumeError> {
+        let wait = error.retry_after().unwrap_or_default().max(*pause);
+        if !matches!(error.trouble, Trouble::Away { .. }) {
+            return Err(error);
+        }
+        if wait > self.left() {
+            return Err(self.at_its_end(error));
+        }
+        self.tell(&error);
+        tokio::time::sleep(wait).await;
+        *pause = (*pause * 2).min(PAUSE_MAX);
+        Ok(())
     }
 
     fn tell(&self, error: &VolumeError) {

@@ -7,6 +7,7 @@ use model::{
 
 use crate::volumes::{self, Store, VolumeError};
 
+#[derive(Clone)]
 pub struct Source {
     pub store: Store,
     /// What tells it from every other store that may have the same paths in it.
