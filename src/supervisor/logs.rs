@@ -13,9 +13,10 @@ use std::{
 
 use model::logs::{Piece, Stream};
 
+mod pace;
 mod sluice;
 
-use self::sluice::{CHAMBER_BYTES_MAX, Sluice};
+use self::{pace::Pace, sluice::Sluice};
 use super::journal::{self, now_us};
 use crate::{
     config::Keeping,
@@ -24,10 +25,12 @@ use crate::{
 };
 
 /// As much as is read before it is written.
-const BATCH_BYTES_MAX: usize = CHAMBER_BYTES_MAX;
+const BATCH_BYTES_MAX: usize = 256 << 10;
 /// After less than this the next is sooner read than moved. How much waits is not asked: the kernel answers only when the child is
 /// not writing.
 const MOVED_BYTES_MIN: usize = 64 << 10;
+/// After more than this there is no rest: as much again may come meanwhile, and a wide pipe has room for twice that.
+const RESTED_BYTES_MAX: usize = 512 << 10;
 
 /// `output.log` and `output.idx`, made when the child says its first word.
 pub struct Logs {
@@ -42,6 +45,7 @@ pub struct Logs {
     batch: Batch,
     /// How much there was the last time.
     last_bytes: usize,
+    pace: Pace,
 }
 
 struct Files {
@@ -79,7 +83,8 @@ impl Logs {
     pub fn new(dir: &RunDir) -> Self {
         let batch = Batch { buffer: vec![0; BATCH_BYTES_MAX].into_boxed_slice(), filled: 0, pieces: Vec::new() };
         let cap = Keeping::of_this_process().run_bytes_max.map(Cap::new);
-        Self { dir: dir.clone(), files: None, log_bytes: 0, index_bytes: 0, dropped_bytes: 0, cap, batch, last_bytes: 0 }
+        let (last_bytes, pace) = (0, Pace::default());
+        Self { dir: dir.clone(), files: None, log_bytes: 0, index_bytes: 0, dropped_bytes: 0, cap, batch, last_bytes, pace }
     }
 
     /// The files, made on the first call that finds room for them.
@@ -136,16 +141,31 @@ impl Logs {
         true
     }
 
+    /// Takes into the batch what is left in the sluice, which may be more than one batch.
     fn take_the_rest(&mut self, stream: Stream) -> usize {
-        let Self { files, batch, .. } = self;
-        let moved = files.as_ref().and_then(|files| files.moved.as_ref());
-        let length = moved.map_or(0, |moved| moved.sluice.rest(&mut batch.buffer[batch.filled..]));
-        batch.note(stream, length);
-        length
+        let mut taken = 0;
+        loop {
+            let Self { files, batch, .. } = self;
+            let moved = files.as_ref().and_then(|files| files.moved.as_ref());
+            let length = moved.map_or(0, |moved| moved.sluice.rest(&mut batch.buffer[batch.filled..]));
+            batch.note(stream, length);
+            taken += length;
+            if batch.filled < BATCH_BYTES_MAX {
+                return taken;
+            }
+            self.flush();
+        }
     }
 
     fn moved(&self) -> Option<&Moved> {
         self.files.as_ref()?.moved.as_ref()
+    }
+
+    /// Rests for a moment if one stream speaks without a pause and not so much that its pipe could fill meanwhile.
+    pub fn rest_after(&mut self, stream: Stream) {
+        if self.last_bytes < RESTED_BYTES_MAX {
+            self.pace.rest_after(stream);
+        }
     }
 
     /// Takes everything that is in a pipe now.

@@ -94,8 +94,8 @@ pub fn watch_a_blink(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, seen:
 pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, so_far: &watch::Sender<Seen>) -> io::Result<Seen> {
     let (leash, stop) = (listen(launched.leash.as_fd())?, listen(stop.as_fd())?);
     let (stdout, stderr) = (listen(launched.stdout.as_fd())?, listen(launched.stderr.as_fd())?);
-    [&launched.stdout, &launched.stderr].into_iter().for_each(|pipe| widen(pipe.as_fd()));
-    let (mut stdout_open, mut stderr_open) = (true, true);
+    let roomy = [&launched.stdout, &launched.stderr].map(|pipe| widen(pipe.as_fd())) == [true; 2];
+    let (mut stdout_open, mut stderr_open, mut spoke) = (true, true, None);
     let mut porter = launched.porter.as_ref().and_then(|it| it.end.as_ref()).map(|end| listen(end.as_fd())).transpose()?;
     loop {
         tokio::select! {
@@ -108,14 +108,23 @@ pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, so_far:
                 // An init that cannot hear is gone, and its line will say so.
                 let _ = launched.leash.say(&Down::Stop);
             }
-            ready = stdout.readable(), if stdout_open => stdout_open = pour(ready?, logs, Stream::Stdout)?,
-            ready = stderr.readable(), if stderr_open => stderr_open = pour(ready?, logs, Stream::Stderr)?,
+            ready = stdout.readable(), if stdout_open => {
+                stdout_open = pour(ready?, logs, Stream::Stdout)?;
+                spoke = Some(Stream::Stdout);
+            }
+            ready = stderr.readable(), if stderr_open => {
+                stderr_open = pour(ready?, logs, Stream::Stderr)?;
+                spoke = Some(Stream::Stderr);
+            }
             () = end_of(porter.as_ref()) => {
                 launched.porter.iter().for_each(Left::reap);
                 porter = None;
             }
         }
         logs.flush();
+        if let Some(stream) = spoke.take().filter(|_| roomy) {
+            logs.rest_after(stream);
+        }
     }
 }
 
@@ -128,10 +137,11 @@ async fn end_of(process: Option<&AsyncFd<BorrowedFd<'_>>>) {
 }
 
 /// A child that writes much need not wait for us after every little. Where the kernel grants no more, the pipe stays as it is.
-pub fn widen(pipe: BorrowedFd<'_>) {
+/// Answers whether it is wide now.
+pub fn widen(pipe: BorrowedFd<'_>) -> bool {
     const PIPE_BYTES_WANTED: libc::c_int = 1 << 20;
     // SAFETY: a plain system call on a descriptor that is open.
-    unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, PIPE_BYTES_WANTED) };
+    unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, PIPE_BYTES_WANTED) >= PIPE_BYTES_WANTED }
 }
 
 fn listen(fd: BorrowedFd<'_>) -> io::Result<AsyncFd<BorrowedFd<'_>>> {
