@@ -9,6 +9,7 @@ use std::{
 use model::ids::RunKey;
 
 pub mod gap;
+pub mod record;
 
 /// The directory of one run.
 #[derive(Clone, Debug)]
@@ -124,8 +125,8 @@ macro_rules! places {
 places! {
     /// What to run and whom to tell. Locked by the supervisor for its whole life.
     letter = "order.json";
-    /// Who supervises, written before anything else is done; and, on a second line, who is supervised,
-    /// written before the child may exec.
+    /// Who supervises, written before anything else is done; on a second line, who is supervised, written before the child may
+    /// exec; and last, how it ended.
     supervisor = "supervisor.json";
     /// The bytes of all streams in the order they came.
     log = "output.log";
@@ -133,6 +134,7 @@ places! {
     index = "output.idx";
     /// What of the log is no more.
     gaps = "output.gaps";
+    /// How it ended, in its last line. It is another name of what the supervisor wrote down.
     exit = "exit.json";
     /// What the run was made of, as far as it was not known before. Not there if there is nothing to say.
     provenance = "provenance.json";
@@ -141,7 +143,7 @@ places! {
     /// Made where the run is over, however it ended, and its output is still wanted elsewhere; written again whenever somebody
     /// asks that it be tried now.
     wanted = "wanted";
-    /// The exit record before it is whole. It is allocated at the start, so that a full disk cannot
+    /// The exit record before it is whole. It is made at the start, with the room it will need, so that a full disk cannot
     /// keep an ending from being written down.
     exit_part = "exit.part";
     /// What the child reads about its peers.

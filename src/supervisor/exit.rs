@@ -1,4 +1,7 @@
 //! The exit record: how a run ended, on disk before anyone is told.
+//!
+//! It is the last line of what the supervisor writes down about the run, under another name of that file. To make a file of its own for
+//! it would be one of the dearest things that a short task does.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -8,16 +11,24 @@ use std::{
 
 use model::task::Ending;
 
-use crate::{crash, rundir::RunDir};
+use crate::{
+    crash,
+    rundir::{
+        RunDir,
+        record::{Record, last_line},
+    },
+};
 
-/// With the clues of a failure, which are small on purpose.
-const RECORD_BYTES_MAX: i64 = 16 << 10;
+/// With the clues of a failure, which are small on purpose; and what is written down of the child before it.
+const ROOM_BYTES: i64 = 20 << 10;
 
-/// Takes the room the record will need while there still is some.
+/// Takes the room and the name the record will need while there still are some: a full disk gives out neither.
 pub fn reserve(dir: &RunDir) -> io::Result<()> {
+    // A disk that knows no second names gets a file of its own.
+    let _ = fs::hard_link(dir.supervisor(), dir.exit_part());
     let file = open_part(dir)?;
     // SAFETY: a plain system call with a descriptor we own.
-    let done = unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, RECORD_BYTES_MAX) };
+    let done = unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, ROOM_BYTES) };
     match (done, io::Error::last_os_error()) {
         (0, _) => Ok(()),
         // A file system that cannot set room aside is not a reason to refuse the run.
@@ -34,8 +45,8 @@ pub fn reserve(dir: &RunDir) -> io::Result<()> {
 ///
 /// The rename is what makes "the file exists" mean "the file is whole"; a reader never sees half a record.
 pub fn record(dir: &RunDir, ending: &Ending) -> io::Result<()> {
-    let mut file = open_part(dir)?;
-    file.write_all(&serde_json::to_vec(ending)?)?;
+    let line = serde_json::to_string(ending)? + "\n";
+    open_part(dir)?.write_all(line.as_bytes())?;
     crash::point("finish.exit-record-tmp-written");
     fs::rename(dir.exit_part(), dir.exit())?;
     crash::point("finish.exit-record-renamed-before-notify");
@@ -50,16 +61,15 @@ pub fn make_durable(dir: &RunDir) -> io::Result<()> {
 }
 
 fn open_part(dir: &RunDir) -> io::Result<File> {
-    // Not truncated: that would give the reserved room away. What is written is never longer than what was.
-    OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(dir.exit_part())
+    OpenOptions::new().append(true).create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(dir.exit_part())
 }
 
 /// `None` if there is no record. One that cannot be read is an error, and never taken for an ending.
 pub fn read(dir: &RunDir) -> io::Result<Option<Ending>> {
-    match fs::read(dir.exit()) {
-        Ok(text) => Ok(Some(serde_json::from_slice(&text)?)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+    match last_line(&dir.exit())? {
+        Record::None => Ok(None),
+        Record::Torn => Err(io::Error::new(io::ErrorKind::InvalidData, "the exit record is not whole")),
+        Record::Whole(ending) => Ok(Some(ending)),
     }
 }
 
@@ -73,13 +83,16 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let dir = RunDir::at(home.path());
         let ending = Ending { peak_memory_bytes: Some(5), ..Ending::new(Cause::Exited { code: 3 }, Some(1), 2) };
+        fs::write(dir.supervisor(), "{\"identity\":1}\n{\"child\":2}\n").unwrap();
         reserve(&dir).unwrap();
         assert_eq!(read(&dir).unwrap(), None);
         record(&dir, &ending).unwrap();
         make_durable(&dir).unwrap();
         assert_eq!(read(&dir).unwrap(), Some(ending));
         assert!(!dir.exit_part().exists());
-        fs::write(dir.exit(), r#"{"cause":{"kind":"exi"#).unwrap();
+        let whole = fs::read_to_string(dir.exit()).unwrap();
+        assert_eq!(whole.lines().count(), 3, "one file has all that is known of the run");
+        fs::write(dir.exit(), &whole[..whole.len() - 9]).unwrap();
         assert!(read(&dir).is_err());
     }
 }

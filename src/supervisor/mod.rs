@@ -26,7 +26,6 @@ mod pattern;
 mod porter;
 mod provenance;
 pub mod reach;
-pub mod record;
 mod report;
 mod sandbox;
 mod secrets;

@@ -20,10 +20,14 @@ pub use devices::Devices;
 pub use keeper::Keeper;
 use model::{
     ids::NodeName,
+    task::Ending,
     usage::{Absence, Basis, Figure, Reading, Stretch, UsageTotals},
 };
 
-use crate::rundir::RunDir;
+use crate::rundir::{
+    RunDir,
+    record::{Record, last_line},
+};
 
 /// Two readings further apart than this say nothing of the time between them.
 const GAP_MS: u64 = 60_000;
@@ -119,7 +123,7 @@ pub fn totals(dir: &RunDir) -> UsageTotals {
     let sampled = Place::of_run(dir).recent(1).pop();
     let peak = sampled.as_ref().and_then(|it| it.get(Figure::MemoryBytes));
     let sampled = sampled.map(|it| it.totals()).unwrap_or_default();
-    let ending = fs::read(dir.exit()).ok().and_then(|text| serde_json::from_slice::<model::task::Ending>(&text).ok());
+    let ending = last_line::<Ending>(&dir.exit()).ok().and_then(Record::whole);
     let (cpu_ms, peak_memory_bytes) = ending.map_or((None, None), |it| (it.cpu_ms, it.peak_memory_bytes));
     UsageTotals { cpu_ms: cpu_ms.or(sampled.cpu_ms), peak_memory_bytes: peak_memory_bytes.or_else(|| peak_of(dir).or(peak)), ..sampled }
 }
@@ -139,7 +143,7 @@ pub fn basis(dir: &RunDir, has_started: bool) -> Basis {
 
 #[cfg(test)]
 mod tests {
-    use model::task::{Cause, Ending};
+    use model::task::Cause;
 
     use super::*;
 

@@ -20,8 +20,8 @@ use trainmaster::{
         contract::Ground,
         local::{Local, LocalEngine},
     },
-    rundir::RunDir,
-    supervisor::{RUN_VARIABLE, SupervisorRecord, record::read_line},
+    rundir::{RunDir, record::read_line},
+    supervisor::{RUN_VARIABLE, SupervisorRecord},
 };
 
 mod promises {

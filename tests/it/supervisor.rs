@@ -26,8 +26,8 @@ use trainmaster::{
         Engine, Start,
         local::{Local, LocalEngine},
     },
-    rundir::{RunDir, live_marker},
-    supervisor::{ChildRecord, exit, letter::Letter, record::read_line},
+    rundir::{RunDir, live_marker, record::read_line},
+    supervisor::{ChildRecord, exit, letter::Letter},
 };
 
 use crate::{

@@ -21,12 +21,11 @@ use model::{
 use super::{clean::delete_tree, inventory};
 use crate::{
     code,
-    rundir::RunDir,
-    supervisor::{
-        ChildRecord,
-        letter::Letter,
-        record::{Record, read, read_line},
+    rundir::{
+        RunDir,
+        record::{Record, last_line, read_line},
     },
+    supervisor::{ChildRecord, letter::Letter},
 };
 
 /// One thing that was looked at.
@@ -129,7 +128,7 @@ fn wait_for(dir: &RunDir, supervisor: &mut Child) -> io::Result<Shown> {
     const PATIENCE: Duration = Duration::from_secs(20);
     let deadline = Instant::now() + PATIENCE;
     loop {
-        if let Record::Whole(ending) = read(&dir.exit())? {
+        if let Record::Whole(ending) = last_line(&dir.exit())? {
             let missing = match read_line::<ChildRecord>(&dir.supervisor(), 1)? {
                 Record::Whole(record) => record.missing,
                 Record::None | Record::Torn => Vec::new(),

@@ -16,13 +16,11 @@ use super::{House, start::trouble};
 use crate::{
     engine::EngineError,
     identity::Identity,
-    rundir::{RunDir, live_dir},
-    supervisor::{
-        ChildRecord, RUN_VARIABLE, SupervisorRecord, cgroup,
-        letter::Letter,
-        lock::Lock,
-        record::{Record, read, read_line},
+    rundir::{
+        RunDir, live_dir,
+        record::{Record, last_line, read_line},
     },
+    supervisor::{ChildRecord, RUN_VARIABLE, SupervisorRecord, cgroup, letter::Letter, lock::Lock},
 };
 
 impl House {
@@ -68,7 +66,7 @@ impl House {
 
     /// The supervisor is dead. Nothing may live of what it has left, and only then is it said.
     fn look_after(&self, dir: &RunDir, record: &SupervisorRecord) -> io::Result<Phase> {
-        if let Record::Whole(ending) = read::<Ending>(&dir.exit_part())? {
+        if let Record::Whole(ending) = last_line::<Ending>(&dir.exit_part())? {
             // It wrote down how the run ended, after everyone was gone, and died before it could say so.
             fs::rename(dir.exit_part(), dir.exit())?;
             return Ok(Phase::Ended(ending));
@@ -101,7 +99,7 @@ fn vanished(why: &str) -> Phase {
 }
 
 fn ended(dir: &RunDir) -> io::Result<Option<Phase>> {
-    Ok(match read::<Ending>(&dir.exit())? {
+    Ok(match last_line::<Ending>(&dir.exit())? {
         Record::None => None,
         Record::Whole(ending) => Some(Phase::Ended(ending)),
         // The rename came before the power cut, the bytes did not. We cannot know what they were.

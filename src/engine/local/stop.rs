@@ -12,13 +12,11 @@ use model::{
 use super::{House, start::trouble};
 use crate::{
     engine::EngineError,
-    rundir::RunDir,
-    supervisor::{
-        SupervisorRecord, cgroup, exit,
-        letter::Letter,
-        lock::Lock,
+    rundir::{
+        RunDir,
         record::{Record, read_line},
     },
+    supervisor::{SupervisorRecord, cgroup, exit, letter::Letter, lock::Lock},
 };
 
 impl House {

@@ -8,19 +8,18 @@ use super::{
 };
 use crate::{
     engine::EngineError,
-    rundir::{RunDir, private_dir},
-    supervisor::{
-        letter::Letter,
-        lock::Lock,
-        record::{Record, read},
+    rundir::{
+        RunDir, private_dir,
+        record::{Record, last_line},
     },
+    supervisor::{letter::Letter, lock::Lock},
 };
 
 impl House {
     pub fn sync(&self, letter: &Letter, now: bool) -> Result<Option<Synced>, EngineError> {
         let dir = RunDir::new(&self.config.data, &letter.order.run);
         let away = |error: std::io::Error| trouble(dir.path(), &error);
-        if let Record::Whole(synced) = read(&dir.synced()).map_err(away)? {
+        if let Record::Whole(synced) = last_line(&dir.synced()).map_err(away)? {
             return Ok(Some(synced));
         }
         if Lock::is_held(&dir.letter()).map_err(away)? {

@@ -8,10 +8,7 @@ use std::{
 };
 
 use serde_json::Value;
-use trainmaster::{
-    config::default_cache_dir,
-    supervisor::{ChildRecord, record::read_line},
-};
+use trainmaster::{config::default_cache_dir, rundir::record::read_line, supervisor::ChildRecord};
 
 use crate::house::{House, text, until_some_within};
 

@@ -12,12 +12,11 @@ pub enum Record<T> {
     Whole(T),
 }
 
-pub fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Record<T>> {
-    match fs::read(path) {
-        Ok(text) => Ok(serde_json::from_slice(&text).map_or(Record::Torn, Record::Whole)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Record::None),
-        Err(error) => Err(error),
-    }
+/// The last line of a file of records, whether or not it has its end.
+pub fn last_line<T: DeserializeOwned>(path: &Path) -> io::Result<Record<T>> {
+    let Some(text) = text_of(path)? else { return Ok(Record::None) };
+    let last = text.lines().next_back().unwrap_or_default();
+    Ok(serde_json::from_str(last).map_or(Record::Torn, Record::Whole))
 }
 
 impl<T> Record<T> {
@@ -31,11 +30,7 @@ impl<T> Record<T> {
 
 /// One line of a file of records, counted from 0. A line without its end is torn.
 pub fn read_line<T: DeserializeOwned>(path: &Path, number: usize) -> io::Result<Record<T>> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Record::None),
-        Err(error) => return Err(error),
-    };
+    let Some(text) = text_of(path)? else { return Ok(Record::None) };
     let line = text.split_inclusive('\n').nth(number);
     let whole = line.filter(|line| line.ends_with('\n')).and_then(|line| serde_json::from_str(line).ok());
     Ok(match (line, whole) {
@@ -43,4 +38,13 @@ pub fn read_line<T: DeserializeOwned>(path: &Path, number: usize) -> io::Result<
         (None, None) if number > 0 => Record::None,
         (_, None) => Record::Torn,
     })
+}
+
+/// A power cut may leave anything in a file, and what is no text is no record.
+fn text_of(path: &Path) -> io::Result<Option<String>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
