@@ -101,9 +101,19 @@ def beside_a_file(server, program, size, rounds):
         wait_until(server.rests, WITHIN_S, "the server's rest")  # What it still does for this job is not the next side's to bear.
         return took
 
-    sides = take_turns({"trainmaster": through_us, "> file": plain}, rounds)
+    sides = take_turns({"trainmaster": on_a_clean_disk(through_us), "> file": on_a_clean_disk(plain)}, rounds)
     how = "that prints lines" if program == PRINTER else "that writes blocks"
     return {name: summary(values) for name, values in sides.items()} | {"peak_bytes": max(peaks), "size": size, "how": how}
+
+
+def on_a_clean_disk(side):
+    """What somebody has written before and the disk has not taken yet slows down whoever writes next."""
+
+    def once():
+        os.sync()
+        return side()
+
+    return once
 
 
 def followed(server, size):
