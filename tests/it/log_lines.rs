@@ -1,5 +1,10 @@
 //! Logs as people read them: lines, merged, filtered, followed, searched, downloaded; and how far they say a task is.
 
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::TcpStream,
+};
+
 use serde_json::{Value, json};
 use trainmaster::{
     client::{Call, Client},
@@ -142,6 +147,39 @@ fn lines_can_be_followed_with_a_filter_through_a_restart() {
     let out = follower.wait_with_output().unwrap();
     let wanted: String = house.log(&job, "main-0").lines().filter(|line| line.starts_with("odd")).map(|line| format!("{line}\n")).collect();
     assert!(text(&out.stdout) == wanted, "{}\nwas to be\n{wanted}\n{}", text(&out.stdout), text(&out.stderr));
+}
+
+/// What a reader is told of a job's lines, the id and the data of each.
+fn told(house: &House, job: &str, after: &str) -> Vec<(String, Value)> {
+    let authority = house.url().trim_start_matches("http://").to_owned();
+    let mut line = TcpStream::connect(&authority).unwrap();
+    let path = format!("/api/v1/jobs/{job}/lines?follow=true&platform=false");
+    let headers = format!("Host: {authority}\r\nAuthorization: Bearer {}\r\nLast-Event-ID: {after}\r\n", house.token());
+    write!(line, "GET {path} HTTP/1.1\r\n{headers}\r\n").unwrap();
+    let (mut kind, mut id, mut heard) = (String::new(), String::new(), Vec::new());
+    for text in BufReader::new(line).lines().map(Result::unwrap) {
+        match text.split_once(": ") {
+            Some(("event", it)) => kind = it.to_owned(),
+            Some(("id", it)) => id = it.to_owned(),
+            Some(("data", data)) if kind == "line" => heard.push((id.clone(), serde_json::from_str(data).unwrap())),
+            Some(("data", _)) if kind == "end" => return heard,
+            _ => {}
+        }
+    }
+    panic!("the end was not told, only {heard:?}")
+}
+
+#[test]
+fn whoever_follows_lines_and_is_cut_off_after_any_of_them_goes_on_with_the_next() {
+    let house = House::new();
+    let job = house.submit_line("brief", "seq 1 40; seq 41 50 >&2; printf end");
+    house.wait_for(&job, "succeeded");
+    let all = told(&house, &job, "");
+    let texts = |heard: &[(String, Value)]| heard.iter().map(|it| it.1["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+    assert_eq!(all.len(), 51);
+    for (cut, (id, _)) in all.iter().enumerate() {
+        assert_eq!(texts(&told(&house, &job, id)), texts(&all[cut + 1..]), "cut after line {}", cut + 1);
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Lines as they come. An event's id says how far each log was read into whole lines; with it a reader goes on where its line was cut.
+//! Lines as they come. An event's id says how far the lines of each log were sent with it and before it; with it a reader goes on where its
+//! connection was cut.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -13,6 +14,7 @@ use axum::{
 use futures_util::{Stream as EventStream, stream};
 use model::{
     ids::{JobId, RunKey, TaskName},
+    lines::LogLine,
     logs::Streams,
     wire::LineView,
 };
@@ -170,9 +172,9 @@ impl Follower {
                 None => self.open(&attempts[0]).await?,
             };
             let (log, lines) = if self.is_silent(&log) { (log, Vec::new()) } else { blocking(move || read_on(log)).await? };
-            let (run, is_drained) = (log.reading.run.clone(), log.is_drained());
-            self.sent.insert((run.task.clone(), run.attempt), log.place());
+            let (run, is_drained, place) = (log.reading.run.clone(), log.is_drained(), log.place());
             self.logs.insert(task.clone(), log);
+            self.sift(&run, lines, place)?;
             if !is_drained {
                 is_quiet = false;
             } else if let Some(next) = attempts.iter().find(|it| it.attempt > run.attempt) {
@@ -181,7 +183,6 @@ impl Follower {
                 self.logs.insert(task, self.open(next).await?);
                 is_quiet = false;
             }
-            self.sift(&run, lines)?;
         }
         Ok(is_quiet)
     }
@@ -205,30 +206,46 @@ impl Follower {
 
     /// What a run has said without an end, now that there will be none.
     fn let_go(&mut self, run: &RunKey) -> Result<(), Error> {
-        let lines = self.logs.remove(&run.task).map(|log| log.unfinished()).unwrap_or_default();
-        self.sift(run, lines.into_iter().map(|line| (line.end, line)).collect())
+        let Some(log) = self.logs.remove(&run.task) else { return Ok(()) };
+        self.sift(run, log.unfinished(), log.place_behind_all())
     }
 
-    fn sift(&mut self, run: &RunKey, lines: Vec<(u64, model::lines::LogLine)>) -> Result<(), Error> {
-        for (end, line) in lines {
+    /// Each line that is let through says in its id that it was sent, and the last one that the log was read as far as `place`.
+    fn sift(&mut self, run: &RunKey, lines: Vec<LogLine>, place: u64) -> Result<(), Error> {
+        for line in lines {
             let at_us = line.at_us;
             let is_wanted = self.begin.span.until_ms.is_none_or(|until| at_us < until.saturating_mul(1000));
             if is_wanted {
-                let key = Key { at_us, task: run.task.clone(), attempt: run.attempt, end };
+                let key = Key { at_us, task: run.task.clone(), attempt: run.attempt, end: line.end };
                 self.sieve.take(None, &key, view(&key, line));
             }
         }
-        let through: Vec<LineView> = self.sieve.let_through();
-        through.iter().try_for_each(|line| {
-            self.waiting.push_back(event("line", line, &self.sent)?);
-            Ok(())
-        })
+        let mut through = self.sieve.let_through();
+        let last = through.pop();
+        for (key, line) in &through {
+            self.tell(key, line)?;
+        }
+        self.note_read(run, place);
+        last.map_or(Ok(()), |(key, line)| self.tell(&key, &line))
+    }
+
+    fn tell(&mut self, key: &Key, line: &LineView) -> Result<(), Error> {
+        let sent = self.sent.entry((key.task.clone(), key.attempt)).or_default();
+        *sent = (*sent).max(key.end);
+        self.waiting.push_back(event("line", line, &self.sent)?);
+        Ok(())
+    }
+
+    /// Lines that may still be let through, for the sake of one that comes, are read again by whoever is cut off before.
+    fn note_read(&mut self, run: &RunKey, place: u64) {
+        let held_end = self.sieve.first_held(run);
+        self.sent.insert((run.task.clone(), run.attempt), held_end.map_or(place, |end| end.saturating_sub(1)));
     }
 }
 
-fn read_on(mut log: Forward) -> std::io::Result<(Forward, Vec<(u64, model::lines::LogLine)>)> {
+fn read_on(mut log: Forward) -> std::io::Result<(Forward, Vec<LogLine>)> {
     let lines = log.more()?;
-    Ok((log, lines.into_iter().map(|line| (line.end, line)).collect()))
+    Ok((log, lines))
 }
 
 fn beginning(dir: &RunDir, begin: Beginning) -> std::io::Result<u64> {

@@ -3,6 +3,7 @@
 use std::{collections::VecDeque, io};
 
 use model::{
+    ids::RunKey,
     lines::LogLine,
     wire::{LineView, LinesPage},
 };
@@ -84,8 +85,13 @@ impl Sieve {
     }
 
     /// What was let through since it was last asked.
-    pub fn let_through(&mut self) -> Vec<LineView> {
-        self.taken.drain(..).map(|it| it.1).collect()
+    pub fn let_through(&mut self) -> Vec<(Key, LineView)> {
+        std::mem::take(&mut self.taken)
+    }
+
+    /// Where the first line of a run ends that may still be let through.
+    pub fn first_held(&self, run: &RunKey) -> Option<u64> {
+        self.held.iter().find(|(_, key, _)| key.task == run.task && key.attempt == run.attempt).map(|(_, key, _)| key.end)
     }
 
     pub fn take(&mut self, before: Option<Key>, key: &Key, mut line: LineView) {

@@ -100,7 +100,7 @@ impl Forward {
         let Some(line) = self.ready.pop_front() else { return Ok(Next::End) };
         // A clock that goes back does not change what came first.
         self.last_us = self.last_us.max(line.at_us);
-        let end = if line.unfinished { self.place() + 1 } else { line.end };
+        let end = if line.unfinished { self.place_behind_all() } else { line.end };
         Ok(Next::Line(Placed { at_us: self.last_us, end, line }))
     }
 
@@ -116,8 +116,11 @@ impl Forward {
         Ok(self.ready.drain(..).collect())
     }
 
-    /// What has no end yet.
+    /// What has no end yet; nothing if it was told already.
     pub fn unfinished(&self) -> Vec<LogLine> {
+        if self.at.is_some_and(|at| at < self.from) {
+            return Vec::new();
+        }
         self.assembler.unfinished().into_iter().filter(|line| self.reading.streams.contains(line.stream)).collect()
     }
 
@@ -129,6 +132,11 @@ impl Forward {
     /// How far the log was read; everything that ends before was told.
     pub fn place(&self) -> u64 {
         self.at.unwrap_or(0).max(self.from)
+    }
+
+    /// The place of a log of which everything was told, also what has no end.
+    pub fn place_behind_all(&self) -> u64 {
+        self.at.unwrap_or(0).max(self.from.saturating_sub(1)) + 1
     }
 
     fn read_on(&mut self) -> io::Result<u64> {
