@@ -30,8 +30,10 @@ impl Guard {
     pub fn check(self, file: &File) -> Result<(), Trouble> {
         match self {
             Guard::Nothing => Ok(()),
-            Guard::Unchanged(was) if stamp(&file.metadata()?) == was => Ok(()),
-            Guard::Unchanged(_) => Err(Trouble::changed("it was written to while it was read")),
+            Guard::Unchanged(was) => {
+                let now = stamp(&file.metadata().map_err(|error| Trouble::unread(&error))?);
+                if now == was { Ok(()) } else { Err(Trouble::changed("it was written to while it was read")) }
+            }
         }
     }
 }

@@ -237,6 +237,16 @@ impl Store {
         put.map_err(|trouble| trouble.at(self.at(path)))
     }
 
+    /// Moves what keeps a path below `base` from being a file's to a place of its own below `aside`: a file where a directory has to
+    /// be, or a directory in its stead. Answers what was moved. A bucket has room for both.
+    pub async fn make_way(&self, base: &str, path: &str, aside: &str) -> Result<Option<String>, VolumeError> {
+        let made = match &*self.kind {
+            Kind::Local(local) => local.make_way(base, path, aside).await,
+            Kind::S3(_) | Kind::Http(_) => Ok(None),
+        };
+        made.map_err(|trouble| trouble.at(self.at(&joined(base, path))))
+    }
+
     /// Removes a file. One that is gone already is fine.
     pub async fn remove(&self, path: &str) -> Result<(), VolumeError> {
         let removed = match checked_file(path) {

@@ -8,7 +8,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
     io::{self, BufRead, BufReader, Write},
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,8 @@ enum Line {
     /// From now on something may be left half.
     Begun(String),
     Sent(Sent),
+    /// What was sent under this key, or below it, is no longer there.
+    Gone(String),
     /// Nothing is left half of what was begun before.
     Clear,
 }
@@ -35,6 +37,7 @@ pub struct Sent {
 }
 
 pub struct Ledger {
+    path: PathBuf,
     file: File,
     end: u64,
     sent: HashMap<[u8; 16], Known>,
@@ -59,7 +62,7 @@ impl Ledger {
     pub fn open(path: &Path) -> io::Result<Self> {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)?;
-        let mut ledger = Self { file, end: 0, sent: HashMap::new(), in_parts: BTreeSet::new() };
+        let mut ledger = Self { path: path.to_owned(), file, end: 0, sent: HashMap::new(), in_parts: BTreeSet::new() };
         ledger.read()?;
         Ok(ledger)
     }
@@ -70,26 +73,44 @@ impl Ledger {
         while reader.read_until(b'\n', &mut text)? > 0 {
             // A line that is not whole was being written when somebody died; nothing came after it.
             let Ok(line) = serde_json::from_slice::<Line>(&text) else { break };
-            self.note(&line, self.end);
+            self.note(&line, self.end)?;
             self.end += text.len() as u64;
             text.clear();
         }
         self.file.set_len(self.end)
     }
 
-    fn note(&mut self, line: &Line, at: u64) {
+    fn note(&mut self, line: &Line, at: u64) -> io::Result<()> {
         match line {
             Line::Begun(key) => _ = self.in_parts.insert(key.clone()),
             Line::Sent(sent) => _ = self.sent.insert(name(&sent.key), Known { stamp: short(&sent.stamp), at }),
+            Line::Gone(key) => self.forget(key, at)?,
             Line::Clear => self.in_parts.clear(),
         }
+        Ok(())
+    }
+
+    /// Whole keys are on the disk only, so they are read again up to here. That is seldom.
+    fn forget(&mut self, gone: &str, end: u64) -> io::Result<()> {
+        let below = format!("{gone}/");
+        let (mut reader, mut text, mut at) = (BufReader::new(File::open(&self.path)?), Vec::new(), 0);
+        while at < end && reader.read_until(b'\n', &mut text)? > 0 {
+            if let Line::Sent(sent) = serde_json::from_slice(&text)?
+                && (sent.key == gone || sent.key.starts_with(&below))
+            {
+                self.sent.remove(&name(&sent.key));
+            }
+            at += text.len() as u64;
+            text.clear();
+        }
+        Ok(())
     }
 
     fn append(&mut self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
         self.file.write_all_at(&text, self.end)?;
-        self.note(line, self.end);
+        self.note(line, self.end)?;
         self.end += text.len() as u64;
         Ok(())
     }
@@ -100,6 +121,11 @@ impl Ledger {
 
     pub fn add(&mut self, sent: Sent) -> io::Result<()> {
         self.append(&Line::Sent(sent))
+    }
+
+    /// Something else is outside in its place.
+    pub fn remove(&mut self, key: &str) -> io::Result<()> {
+        self.append(&Line::Gone(key.to_owned()))
     }
 
     pub fn has(&self, key: &str, stamp: &str) -> bool {
@@ -128,7 +154,7 @@ impl Ledger {
         let line = text[..read].split(|byte| *byte == b'\n').next().unwrap_or_default();
         match serde_json::from_slice(line)? {
             Line::Sent(sent) => Ok(Some(sent)),
-            Line::Begun(_) | Line::Clear => Ok(None),
+            Line::Begun(_) | Line::Gone(_) | Line::Clear => Ok(None),
         }
     }
 
@@ -180,5 +206,22 @@ mod tests {
         ledger.clear().unwrap();
         let ledger = Ledger::open(&path).unwrap();
         assert_eq!((ledger.in_parts(), ledger.get("b").unwrap()), (vec![], Some(sent("b", "3"))));
+    }
+
+    #[test]
+    fn what_is_gone_is_forgotten_with_all_below_it_and_may_come_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sent");
+        let mut ledger = Ledger::open(&path).unwrap();
+        for key in ["best/x", "best/d/y", "bester", "other"] {
+            ledger.add(sent(key, "1")).unwrap();
+        }
+        ledger.remove("best").unwrap();
+        ledger.add(sent("best", "2")).unwrap();
+        ledger.make_durable().unwrap();
+        for ledger in [ledger, Ledger::open(&path).unwrap()] {
+            let known = ["best/x", "best/d/y", "bester", "other"].map(|key| ledger.has(key, "1"));
+            assert_eq!((known, ledger.has("best", "2")), ([false, false, true, true], true));
+        }
     }
 }

@@ -48,6 +48,8 @@ pub struct Tally {
     /// Files that are to be looked at again.
     pub later: u64,
     pub skipped: Skipped,
+    /// The first file that cannot be read now, and why.
+    unread: Option<String>,
     pub took: std::time::Duration,
 }
 
@@ -87,6 +89,8 @@ struct Went {
     path: Vec<u8>,
     key: String,
     stamp: String,
+    /// What had to make way for it, as the store calls it.
+    moved: Option<String>,
     result: Result<Entry, Not>,
 }
 
@@ -124,7 +128,8 @@ impl Pass<'_> {
                 },
             }
         }
-        self.ledger.make_durable().map_err(Stuck::of_disk)
+        self.ledger.make_durable().map_err(Stuck::of_disk)?;
+        self.tally.unread.take().map_or(Ok(()), |why| Err(Stuck::of(why)))
     }
 
     /// Answers where a file is to be sent now, if it is.
@@ -141,7 +146,10 @@ impl Pass<'_> {
                 return Ok(None);
             }
             What::Special(what) => return Ok(self.skip(found, &format!("is {what}"))),
-            What::Closed(error) => return Ok(self.skip(found, &format!("cannot be read: {error}"))),
+            What::Closed(error) => {
+                self.not_read(&found.path, error.kind(), &error.to_string());
+                return Ok(None);
+            }
         };
         let (place, key) = match route(self.places, &found.path) {
             Route::To(place, key) => (place, key),
@@ -172,10 +180,26 @@ impl Pass<'_> {
         None
     }
 
+    /// What its owner has closed stays closed. Whatever else keeps us from reading something may pass, and nothing is whole before;
+    /// meanwhile the rest goes out.
+    fn not_read(&mut self, path: &[u8], kind: io::ErrorKind, why: &str) {
+        match (kind, self.which) {
+            (io::ErrorKind::PermissionDenied, _) => self.tally.skipped.add(path, &format!("cannot be read: {why}")),
+            (_, Which::Finished) => self.tally.later += 1,
+            (_, Which::All) => {
+                self.tally.unread.get_or_insert_with(|| format!("{} cannot be read now: {why}", key_of(path)));
+            }
+        }
+    }
+
     fn take(&mut self, went: Went) -> Result<(), Stuck> {
+        let key = key_of(&went.path);
+        if let Some(moved) = went.moved.as_deref().and_then(|moved| key.strip_suffix(went.key.strip_prefix(moved)?)) {
+            self.ledger.remove(moved).map_err(Stuck::of_disk)?;
+        }
         match went.result {
             Ok(entry) => {
-                let sent = Sent { key: key_of(&went.path), size: entry.size, etag: entry.etag, stamp: went.stamp };
+                let sent = Sent { key, size: entry.size, etag: entry.etag, stamp: went.stamp };
                 self.ledger.add(sent).map_err(Stuck::of_disk)?;
                 self.tally.sent += 1;
                 (self.progress)(&self.tally);
@@ -187,9 +211,10 @@ impl Pass<'_> {
                     self.tally.skipped.add(&went.path, "vanished before it was copied");
                 }
             }
-            Err(Not::Unreadable(error)) => self.tally.skipped.add(&went.path, &format!("cannot be read: {error}")),
+            Err(Not::Unreadable(error)) => self.not_read(&went.path, error.kind(), &error.to_string()),
             Err(Not::Refused(error)) => match &error.trouble {
                 Trouble::Changed { .. } => self.tally.later += 1,
+                Trouble::Unread { why } => self.not_read(&went.path, io::ErrorKind::Other, why),
                 // It may be this file alone that the store does not take; whether anything goes there is seen at the end.
                 Trouble::Never { why } => {
                     self.tally.skipped.add(&went.path, &format!("{} does not take it as {}: {}", error.at, went.key, why.en))
@@ -217,11 +242,26 @@ async fn send(tree: Arc<Tree>, place: &Place, which: Which, room: Arc<Semaphore>
     let _room = room.acquire_many(permits).await.expect("nobody closes it");
     let name = path.clone();
     let opened = tokio::task::spawn_blocking(move || open(&tree, &name, which)).await;
-    let (stamp, result) = match opened.unwrap_or_else(|error| Err(Not::Unreadable(io::Error::other(error)))) {
-        Err(not) => (String::new(), Err(not)),
-        Ok((file, seen)) => (stamp(&seen), place.store.put_unchanged(&key, &file, &seen).await.map_err(Not::Refused)),
-    };
-    Went { path, key, stamp, result }
+    match opened.unwrap_or_else(|error| Err(Not::Unreadable(io::Error::other(error)))) {
+        Err(not) => Went { path, key, stamp: String::new(), moved: None, result: Err(not) },
+        Ok((file, seen)) => {
+            let (moved, result) = put(place, &key, &file, &seen).await;
+            Went { path, key, stamp: stamp(&seen), moved, result: result.map_err(Not::Refused) }
+        }
+    }
+}
+
+/// Puts a file where it belongs, and answers as well what had to make way for it.
+async fn put(place: &Place, key: &str, file: &File, seen: &Metadata) -> (Option<String>, Result<Entry, VolumeError>) {
+    let first = place.store.put_unchanged(key, file, seen).await;
+    if !matches!(&first, Err(error) if matches!(error.trouble, Trouble::Never { .. })) {
+        return (None, first);
+    }
+    match place.make_way(key).await {
+        None => (None, first),
+        Some(Err(error)) => (None, Err(error)),
+        Some(Ok(moved)) => (moved, place.store.put_unchanged(key, file, seen).await),
+    }
 }
 
 /// Opens a file that is finished, and looks at it once more: what is sent is what it is like now.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     rundir::RunDir,
-    volumes::{self, Store},
+    volumes::{self, Store, VolumeError},
 };
 
 /// One output and its place outside.
@@ -42,6 +42,8 @@ pub enum Route<'a> {
 
 /// Our own files lie beside the task's, in a directory that no task's file is copied to.
 pub const OURS: &str = ".trainmaster";
+/// What had to make way.
+const REPLACED: &str = ".trainmaster/replaced";
 const S3_KEY_BYTES_MAX: usize = 1_024;
 const LOCAL_NAME_BYTES_MAX: usize = 255;
 const LOCAL_PATH_BYTES_MAX: usize = 3_800;
@@ -137,6 +139,13 @@ impl Place {
             }
             _ => None,
         }
+    }
+
+    /// In a directory, what was a file before may be a directory now, and the other way round: what is there is moved aside.
+    /// Answers what was moved, and nothing where there is nothing to try again.
+    pub async fn make_way(&self, key: &str) -> Option<Result<Option<String>, VolumeError>> {
+        let aside = self.below(REPLACED);
+        if self.is_local { Some(self.store.make_way(&self.base, self.inside(key), &aside).await) } else { None }
     }
 
     /// A path of the store as seen from the place.

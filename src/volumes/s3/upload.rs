@@ -245,18 +245,18 @@ impl S3 {
 
 /// A piece of a file, read by offset on a thread that may wait for a disk.
 async fn piece(file: &File, from: u64, length: u64, buffers: Buffers) -> Result<Bytes, Trouble> {
-    let file = file.try_clone()?;
+    let file = file.try_clone().map_err(|error| Trouble::unread(&error))?;
     let read = move || -> Result<Bytes, Trouble> {
         let length = usize::try_from(length).map_err(|_| Trouble::never(("too large for this machine", "对这台机器来说太大了")))?;
         buffers.filled(length, |bytes| match file.read_exact_at(bytes, from) {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 Err(Trouble::changed("the file became shorter while it was read"))
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(Trouble::unread(&error)),
             Ok(()) => Ok(()),
         })
     };
-    tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| Err(Trouble::never(broke_off(&error))))
+    tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| Err(broke_off(&error)))
 }
 
 /// The store compares it with what came, so a byte that changed on the way is noticed at once.
