@@ -184,7 +184,7 @@ fn the_log_is_saved_as_well() {
     let file = json!({ "name": "digits", "logs": "results:logs", "roles": { "main": { "command": "echo hello; echo there >&2" } } });
     let id = house.submit(&file.to_string());
     assert_eq!(house.wait_until_over(&id)["state"], "succeeded");
-    let log = read(&results.join("logs/main-0.1.log"));
+    let log = read(&results.join("logs/digits/1/main-0.1.log"));
     assert!(log.contains("hello\n") && log.contains("there\n"), "{log}");
 }
 

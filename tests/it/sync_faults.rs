@@ -137,11 +137,11 @@ fn a_log_of_many_parts_leaves_nothing_half_either() {
     bucket(&house, &volume_at(&faulty.endpoint));
     let file = json!({ "name": "talks", "logs": "results:logs", "roles": { "main": { "command": "yes | head -c 10000000" } } });
     let plans: [Wrongs; 2] = [&[("begin", 5, Fault::LoseAnswer)], &[("part", 8, Fault::Status(500)), ("abort", 6, Fault::Refuse)]];
-    for wrongs in plans {
+    for (number, wrongs) in plans.into_iter().enumerate() {
         plan(&faulty, wrongs);
         let id = house.submit(&file.to_string());
         assert_eq!(house.wait_until_over(&id)["state"], "succeeded", "{}", journal(&house, &id));
-        assert_eq!(read_object(&server, "logs/main-0.1.log").len(), 10_000_000);
+        assert_eq!(read_object(&server, &format!("logs/talks/{}/main-0.1.log", number + 1)).len(), 10_000_000);
         assert_eq!(server.half_uploads(), 0, "{wrongs:?}: uploads were left half");
         assert!(faulty.faults() >= wrongs[0].1, "{wrongs:?}: {}", faulty.faults());
     }
