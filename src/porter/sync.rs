@@ -161,8 +161,10 @@ impl<'a> Carrier<'a> {
     async fn carry(&mut self, mut finish: watch::Receiver<bool>) -> Result<Synced, Stuck> {
         loop {
             let which = if *finish.borrow_and_update() { Which::All } else { Which::Finished };
-            let tally = self.pass(which).await?;
-            self.send_log(which).await?;
+            // The log may go elsewhere, and then nothing keeps it.
+            let (passed, logged) = (self.pass(which).await, self.send_log(which).await);
+            let tally = passed?;
+            logged?;
             let pause = BETWEEN_PASSES.max(tally.took * 4);
             match which {
                 Which::All if tally.later == 0 => return self.conclude(tally).await,
