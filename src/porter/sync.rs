@@ -4,13 +4,15 @@
 
 use std::{
     fs::{self, File},
-    io::BufRead,
+    io::{self, BufRead},
+    path::Path,
     process::ExitCode,
     sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use model::sync::Synced;
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use tokio::sync::watch;
 
 use super::{
@@ -29,7 +31,7 @@ mod places;
 mod settled;
 pub mod tree;
 
-use ledger::Ledger;
+use ledger::{Ledger, is_full};
 use logs::LogCopy;
 use pass::{Pass, Tally, Which};
 use places::Place;
@@ -217,8 +219,7 @@ impl<'a> Carrier<'a> {
     async fn put_manifest(&self, number: usize, tally: &Tally) -> Result<(), Stuck> {
         let (place, run) = (&self.places[number], &self.errand.order.run);
         let file = self.dir.path().join("manifest.part");
-        let written = manifest::write(&file, run, (&self.tree, &self.ledger), (place, &self.places), tally);
-        let text = written.and_then(|()| File::open(&file)).map_err(Stuck::of_disk)?;
+        let text = self.manifest(&file, place, tally).map_err(Stuck::of_disk)?;
         let size = text.metadata().map_err(Stuck::of_disk)?.len();
         let path = place.below(&manifest::path(run));
         let put = async {
@@ -228,6 +229,17 @@ impl<'a> Carrier<'a> {
         let put = put.await.map_err(|error| Stuck::at_store(&error));
         let _scratch = fs::remove_file(&file);
         put
+    }
+
+    /// On the disk, which takes however long it is; or, where there is no room, in memory.
+    fn manifest(&self, part: &Path, place: &Place, tally: &Tally) -> io::Result<File> {
+        let written = |file: File| {
+            manifest::write(&file, &self.errand.order.run, (&self.tree, &self.ledger), (place, &self.places), tally).map(|()| file)
+        };
+        match File::options().read(true).write(true).create(true).truncate(true).open(part).and_then(written) {
+            Err(error) if is_full(&error) => written(memfd_create("manifest", MFdFlags::MFD_CLOEXEC)?.into()),
+            other => other,
+        }
     }
 
     fn shown(&self) -> String {

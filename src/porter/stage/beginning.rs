@@ -11,11 +11,14 @@ use model::{
     channels::InputPlan,
     ids::JobId,
     plan::{Beginning, FormerJob},
+    resources::Bytes,
     task::Whose,
 };
+use nix::sys::statvfs::statvfs;
 
-use super::{Carried, inputs::Inputs, laying::Laying};
+use super::{Carried, inputs::Inputs, laying::Laying, room};
 use crate::{
+    code::once,
     porter::{
         Failed,
         errand::{Errand, Word},
@@ -45,8 +48,63 @@ pub fn lay(errand: &Errand, inputs: &Inputs<'_>, carried: &mut Carried) -> Resul
         Beginning::Job(text) => return Err(user(format!("nobody has said which job `{text}` is"))),
     };
     let part = dir.output_part();
-    let filled = fresh(&part).and_then(|()| copy_all(&source, names, &part)).and_then(|()| fs::rename(&part, dir.output()));
-    filled.map_err(|error| Failed { why: format!("{from} could not be copied to /output: {error}"), whose: Whose::Platform })
+    let trouble = |error: io::Error| not_copied(from, &error);
+    fresh(&part).map_err(trouble)?;
+    let filled = has_room(&source, &part, from).and_then(|()| fill(&source, names, &part, &dir.output()).map_err(trouble));
+    if filled.is_err() {
+        // It is about to be reported why; and what is there of it is of no use to anyone.
+        let _gone_or_not = once::remove(&part);
+    }
+    filled
+}
+
+fn fill(source: &Path, names: Names, part: &Path, output: &Path) -> io::Result<()> {
+    copy_all(source, names, part)?;
+    // Whoever finds the output later takes it for whole, so it gets its name when the disk has all of it.
+    once::sync_disk_of(&File::open(part)?)?;
+    fs::rename(part, output)?;
+    output.parent().map_or(Ok(()), |above| File::open(above)?.sync_all())
+}
+
+fn not_copied(from: &Beginning, error: &io::Error) -> Failed {
+    let why = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            format!("the disk of /output became full while {from} was copied to it; what had come of it was removed")
+        }
+        _ => format!("{from} could not be copied to /output: {error}"),
+    };
+    let whose = if error.kind() == io::ErrorKind::AlreadyExists { Whose::User } else { Whose::Platform };
+    Failed { why, whose }
+}
+
+/// Said before anything is copied: others write to the same disk.
+fn has_room(source: &Path, part: &Path, from: &Beginning) -> Result<(), Failed> {
+    let (bytes, files) = size_of(source).map_err(|error| not_copied(from, &error))?;
+    let disk = statvfs(part).map_err(|error| not_copied(from, &error.into()))?;
+    let disk_bytes = disk.blocks() * disk.fragment_size();
+    let (free_bytes, reserve_bytes) = (disk.blocks_available() * disk.fragment_size(), room::reserve_bytes(disk_bytes));
+    if bytes <= free_bytes.saturating_sub(reserve_bytes) {
+        return Ok(());
+    }
+    let size = format!("{} in {files} file{}", Bytes(bytes), if files == 1 { "" } else { "s" });
+    let (free, reserve) = (Bytes(free_bytes), Bytes(reserve_bytes));
+    let whose = if bytes > disk_bytes.saturating_sub(reserve_bytes) { Whose::User } else { Whose::Platform };
+    Err(Failed { why: format!("{from} has {size}; the disk of /output has {free} free, of which {reserve} stay free"), whose })
+}
+
+fn size_of(source: &Path) -> io::Result<(u64, u64)> {
+    if source.is_file() {
+        return Ok((fs::metadata(source)?.len(), 1));
+    }
+    let (mut bytes, mut files) = (0_u64, 0);
+    Tree::open(source)?.walk(&mut |found| {
+        if let What::File(metadata) = found.what {
+            bytes = bytes.saturating_add(metadata.len());
+            files += 1;
+        }
+        true
+    });
+    Ok((bytes, files))
 }
 
 /// The output of the task of the same name, or else of the former job's chief.
@@ -88,6 +146,13 @@ impl Names {
     }
 }
 
+/// Two names outside may be one here, where somebody else gave one of them: then only one can have it.
+fn of_file(path: &[u8], error: &io::Error) -> io::Error {
+    let is_taken = matches!(error.raw_os_error(), Some(libc::EEXIST | libc::ENOTDIR | libc::ELOOP));
+    let kind = if is_taken { io::ErrorKind::AlreadyExists } else { error.kind() };
+    io::Error::new(kind, format!("`{}`: {error}", key_of(path)))
+}
+
 fn copy_all(source: &Path, names: Names, part: &Path) -> io::Result<()> {
     let mut laying = Laying::into(part)?;
     if source.is_file() {
@@ -107,7 +172,7 @@ fn copy_all(source: &Path, names: Names, part: &Path) -> io::Result<()> {
             What::Link(_) | What::Special(_) => Ok(()),
             What::Closed(error) => Err(error),
         };
-        done = copied.map_err(|error| io::Error::new(error.kind(), format!("`{}`: {error}", key_of(&path))));
+        done = copied.map_err(|error| of_file(&path, &error));
         done.is_ok()
     });
     done
@@ -180,12 +245,24 @@ mod tests {
     }
 
     #[test]
+    fn there_is_room_or_it_is_said_with_numbers_and_nothing_is_copied() {
+        let (_home, source, part) = source_with(&["small"]);
+        let from = Beginning::Job("digits@2".into());
+        assert!(has_room(&source, &part, &from).is_ok());
+        File::create(source.join("huge")).unwrap().set_len(1 << 43).unwrap();
+        let refused = has_room(&source, &part, &from).unwrap_err();
+        assert!(refused.why.starts_with("digits@2 has 8.0TiB in 2 files; the disk of /output has "), "{}", refused.why);
+        assert_eq!(files_below(&part), [""; 0]);
+    }
+
+    #[test]
     fn a_link_that_takes_the_name_of_a_directory_leads_nobody_out() {
         let (_home, source, part) = source_with(&["d%41/file"]);
         // As a task sees it, it stays inside; and decoded, it has the name that the directory has as it is.
         symlink("/output", source.join("d%2541")).unwrap();
         let error = copy_all(&source, Names::Keys, &part).unwrap_err();
         assert!(error.to_string().contains("d%2541"), "{error}");
+        assert_eq!(not_copied(&Beginning::Job("d@1".into()), &error).whose, Whose::User, "trying again helps nobody");
         assert!(!Path::new("/output/file").exists());
     }
 }

@@ -1,12 +1,13 @@
 //! What is outside already, on disk, so that whoever comes after us sends only what differs.
 //!
-//! A line for each file that was sent, the last one of a path counts; in memory a few bytes for each path.
+//! A line for each file that was sent, the last one of a path counts; in memory a few bytes for each path. It lies on the disk that
+//! the task writes to: when that is full, what is sent is remembered without it, or nothing could ever leave.
 
 use std::{
     collections::{BTreeSet, HashMap},
     fs::{File, Metadata, OpenOptions},
     hash::{DefaultHasher, Hash, Hasher},
-    io::{self, BufRead, BufReader, Write},
+    io::{self, BufRead, BufReader},
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
@@ -41,6 +42,8 @@ pub struct Ledger {
     file: File,
     end: u64,
     sent: HashMap<[u8; 16], Known>,
+    /// What a full disk did not take. Whoever comes after us sends it once more, which does no harm.
+    unwritten: HashMap<[u8; 16], Sent>,
     /// Went out in parts, or was about to.
     in_parts: BTreeSet<String>,
 }
@@ -48,9 +51,12 @@ pub struct Ledger {
 #[derive(Clone, Copy)]
 struct Known {
     stamp: u64,
-    /// Where its line begins.
-    at: u64,
+    /// Where its line begins; nowhere if it is unwritten.
+    at: Option<u64>,
 }
+
+/// So many files are remembered without the disk.
+const UNWRITTEN_MAX: usize = 100_000;
 
 /// Another content has another one. The time of the last change is the kernel's own, and nobody can set it.
 pub fn stamp(metadata: &Metadata) -> String {
@@ -62,7 +68,8 @@ impl Ledger {
     pub fn open(path: &Path) -> io::Result<Self> {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)?;
-        let mut ledger = Self { path: path.to_owned(), file, end: 0, sent: HashMap::new(), in_parts: BTreeSet::new() };
+        let mut ledger =
+            Self { path: path.to_owned(), file, end: 0, sent: HashMap::new(), unwritten: HashMap::new(), in_parts: BTreeSet::new() };
         ledger.read()?;
         Ok(ledger)
     }
@@ -73,26 +80,26 @@ impl Ledger {
         while reader.read_until(b'\n', &mut text)? > 0 {
             // A line that is not whole was being written when somebody died; nothing came after it.
             let Ok(line) = serde_json::from_slice::<Line>(&text) else { break };
-            self.note(&line, self.end)?;
+            self.note(&line, Some(self.end))?;
             self.end += text.len() as u64;
             text.clear();
         }
         self.file.set_len(self.end)
     }
 
-    fn note(&mut self, line: &Line, at: u64) -> io::Result<()> {
+    fn note(&mut self, line: &Line, at: Option<u64>) -> io::Result<()> {
         match line {
             Line::Begun(key) => _ = self.in_parts.insert(key.clone()),
             Line::Sent(sent) => _ = self.sent.insert(name(&sent.key), Known { stamp: short(&sent.stamp), at }),
-            Line::Gone(key) => self.forget(key, at)?,
+            Line::Gone(key) => self.forget(key)?,
             Line::Clear => self.in_parts.clear(),
         }
         Ok(())
     }
 
     /// Whole keys are on the disk only, so they are read again up to here. That is seldom.
-    fn forget(&mut self, gone: &str, end: u64) -> io::Result<()> {
-        let below = format!("{gone}/");
+    fn forget(&mut self, gone: &str) -> io::Result<()> {
+        let (below, end) = (format!("{gone}/"), self.end);
         let (mut reader, mut text, mut at) = (BufReader::new(File::open(&self.path)?), Vec::new(), 0);
         while at < end && reader.read_until(b'\n', &mut text)? > 0 {
             if let Line::Sent(sent) = serde_json::from_slice(&text)?
@@ -103,24 +110,50 @@ impl Ledger {
             at += text.len() as u64;
             text.clear();
         }
+        let (unwritten, sent) = (&mut self.unwritten, &mut self.sent);
+        unwritten.retain(|name, it| it.key != gone && !it.key.starts_with(&below) || sent.remove(name).is_none());
         Ok(())
     }
 
     fn append(&mut self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
-        self.file.write_all_at(&text, self.end)?;
-        self.note(line, self.end)?;
+        if let Err(error) = self.file.write_all_at(&text, self.end) {
+            // What was taken of the line is no line.
+            self.file.set_len(self.end)?;
+            return Err(error);
+        }
+        self.note(line, Some(self.end))?;
         self.end += text.len() as u64;
         Ok(())
     }
 
+    /// As far as there is room; what only we know is noted all the same.
+    fn append_if_room(&mut self, line: &Line) -> io::Result<()> {
+        match self.append(line) {
+            Err(error) if is_full(&error) => self.note(line, None),
+            other => other,
+        }
+    }
+
     pub fn begin(&mut self, key: &str) -> io::Result<()> {
-        self.append(&Line::Begun(key.to_owned()))
+        self.append_if_room(&Line::Begun(key.to_owned()))
     }
 
     pub fn add(&mut self, sent: Sent) -> io::Result<()> {
-        self.append(&Line::Sent(sent))
+        let (name, line) = (name(&sent.key), Line::Sent(sent));
+        match self.append(&line) {
+            Err(error) if is_full(&error) && self.unwritten.len() < UNWRITTEN_MAX => {
+                self.note(&line, None)?;
+                let Line::Sent(sent) = line else { return Ok(()) };
+                self.unwritten.insert(name, sent);
+            }
+            other => {
+                other?;
+                self.unwritten.remove(&name);
+            }
+        }
+        Ok(())
     }
 
     /// Something else is outside in its place.
@@ -134,7 +167,7 @@ impl Ledger {
 
     /// Everything that was begun came to its end, and nothing of it is left.
     pub fn clear(&mut self) -> io::Result<()> {
-        if self.in_parts.is_empty() { Ok(()) } else { self.append(&Line::Clear) }
+        if self.in_parts.is_empty() { Ok(()) } else { self.append_if_room(&Line::Clear) }
     }
 
     /// Of these something may be left half.
@@ -149,8 +182,9 @@ impl Ledger {
     /// What is known of a file that was sent.
     pub fn get(&self, key: &str) -> io::Result<Option<Sent>> {
         let Some(known) = self.sent.get(&name(key)) else { return Ok(None) };
+        let Some(at) = known.at else { return Ok(self.unwritten.get(&name(key)).cloned()) };
         let mut text = vec![0; 16 << 10];
-        let read = self.file.read_at(&mut text, known.at)?;
+        let read = self.file.read_at(&mut text, at)?;
         let line = text[..read].split(|byte| *byte == b'\n').next().unwrap_or_default();
         match serde_json::from_slice(line)? {
             Line::Sent(sent) => Ok(Some(sent)),
@@ -158,10 +192,18 @@ impl Ledger {
         }
     }
 
+    /// With all that found no room before, if there is some now.
     pub fn make_durable(&mut self) -> io::Result<()> {
-        self.file.flush()?;
-        self.file.sync_data()
+        std::mem::take(&mut self.unwritten).into_values().try_for_each(|sent| self.add(sent))?;
+        match self.file.sync_data() {
+            Err(error) if is_full(&error) => Ok(()),
+            other => other,
+        }
     }
+}
+
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 fn name(key: &str) -> [u8; 16] {
@@ -177,6 +219,8 @@ fn short(stamp: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     fn sent(key: &str, stamp: &str) -> Sent {
