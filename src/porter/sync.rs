@@ -28,6 +28,8 @@ mod manifest;
 pub mod names;
 mod pass;
 mod places;
+mod restless;
+mod sending;
 mod settled;
 pub mod tree;
 
@@ -35,6 +37,7 @@ use ledger::{Ledger, is_full};
 use logs::LogCopy;
 use pass::{Pass, Tally, Which};
 use places::Place;
+use restless::Restless;
 use tree::Tree;
 
 /// The line on our input that says that nobody writes any more.
@@ -143,6 +146,7 @@ struct Carrier<'a> {
     places: Vec<Place>,
     logs: Option<LogCopy>,
     ledger: Ledger,
+    restless: Restless,
     /// When we came, if somebody was here before us and left without saying that nothing is half.
     inherited_at: Option<Instant>,
     /// Whether anything went out.
@@ -157,7 +161,18 @@ impl<'a> Carrier<'a> {
         let places = places::open(errand).map_err(Stuck::of)?;
         let logs = LogCopy::open(errand, dir).map_err(Stuck::of)?;
         let inherited_at = (!ledger.in_parts().is_empty()).then(Instant::now);
-        Ok(Self { errand, dir, tree: Arc::new(tree), places, logs, ledger, inherited_at, moved: false, said_at: None })
+        Ok(Self {
+            errand,
+            dir,
+            tree: Arc::new(tree),
+            places,
+            logs,
+            ledger,
+            restless: Restless::default(),
+            inherited_at,
+            moved: false,
+            said_at: None,
+        })
     }
 
     async fn carry(&mut self, mut finish: watch::Receiver<bool>) -> Result<Synced, Stuck> {
@@ -188,8 +203,8 @@ impl<'a> Carrier<'a> {
                 say(&Word::Doing(format!("{} of {} files so far are in {shown}", tally.sent, tally.files)));
             }
         };
-        let (tree, places, ledger) = (&self.tree, &self.places[..], &mut self.ledger);
-        let went = Pass { tree, places, ledger, which, progress: &mut progress, tally: Tally::default() }.run().await;
+        let (tree, places, ledger, restless) = (&self.tree, &self.places[..], &mut self.ledger, &mut self.restless);
+        let went = Pass { tree, places, ledger, restless, which, progress: &mut progress, tally: Tally::default() }.run().await;
         (self.said_at, self.moved) = (said_at, self.moved || moved);
         went.map_err(|(it, tally)| Stuck { why: format!("{} of {} files are in {shown}; {}", tally.sent, tally.files, it.why), ..it })
     }

@@ -32,6 +32,7 @@ mod web;
 
 pub use error::{Trouble, VolumeError};
 use guard::Guard;
+pub use guard::Prefix;
 pub use test::Check;
 
 /// A file of a volume.
@@ -211,6 +212,11 @@ impl Store {
     /// meanwhile is noticed before anyone can see what was put.
     pub async fn put_unchanged(&self, path: &str, file: &File, seen: &Metadata) -> Result<Entry, VolumeError> {
         self.put_guarded(path, (file, seen.len()), Guard::of(seen)).await
+    }
+
+    /// Puts the beginning of an open file there, which others may append to meanwhile; nothing if they write over it.
+    pub async fn put_prefix(&self, path: &str, file: &File, prefix: Prefix) -> Result<Entry, VolumeError> {
+        self.put_guarded(path, (file, prefix.bytes), Guard::Begins(prefix)).await
     }
 
     async fn put_guarded(&self, path: &str, (file, size): (&File, u64), guard: Guard) -> Result<Entry, VolumeError> {

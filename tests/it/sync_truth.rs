@@ -95,3 +95,22 @@ fn what_was_a_file_may_become_a_directory_and_a_file_again() {
     let names = fs::read_dir(&results).unwrap().flatten().map(|it| it.file_name().into_string().unwrap());
     assert_eq!(names.filter(|it| it.contains("part")).count(), 0, "nothing half is left");
 }
+
+#[test]
+fn a_log_that_never_rests_is_outside_while_the_job_runs_and_a_checkpoint_in_the_making_is_not() {
+    let house = House::new();
+    let results = local_volume(&house);
+    let line = "i=0; exec 3> /output/model.pt; while [ ! -e /cache/go ]; do i=$((i+1)); echo $i >> /output/train.log; echo $i >&3; sleep 0.2; done";
+    let id = house.submit(&job(line));
+    let outside = || fs::read_to_string(results.join("train.log")).unwrap_or_default();
+    until("some of the log is outside", || !outside().is_empty());
+    assert_eq!(house.state(&id), "running");
+    let (some, all) = (outside(), fs::read_to_string(house.output_dir(&id, "main-0").join("train.log")).unwrap());
+    assert!(all.starts_with(&some) && some.starts_with("1\n2\n"), "{some}");
+    assert!(!results.join("model.pt").exists());
+    let_go(&house, "go");
+    assert_eq!(house.wait_until_over(&id)["state"], "succeeded", "{}", journal(&house, &id));
+    for name in ["train.log", "model.pt"] {
+        assert_eq!(fs::read(results.join(name)).unwrap(), fs::read(house.output_dir(&id, "main-0").join(name)).unwrap());
+    }
+}

@@ -1,12 +1,6 @@
 //! One look through `/output`: what has changed and is finished goes out, a few files at a time and in bounded memory.
 
-use std::{
-    fs::{File, Metadata},
-    io,
-    os::unix::fs::MetadataExt,
-    sync::Arc,
-    time::Instant,
-};
+use std::{io, os::unix::fs::MetadataExt, sync::Arc, time::Instant};
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{Semaphore, mpsc};
@@ -16,17 +10,15 @@ use super::{
     ledger::{Ledger, Sent, stamp},
     names::key_of,
     places::{Place, Route, route},
+    restless::Restless,
+    sending::{Extent, Not, PERMIT_BYTES, Sending, Went},
     settled,
     tree::{Found, Tree, What, leads_inside},
 };
-use crate::volumes::{Entry, Trouble, VolumeError};
+use crate::volumes::Trouble;
 
 const FILES_AT_ONCE: usize = 16;
-const PERMIT_BYTES: u64 = 64 << 10;
 const IN_MEMORY_BYTES_MAX: u64 = 48 << 20;
-/// What one large file has in memory, whatever its size.
-const LARGE_FILE_BYTES: u64 = 32 << 20;
-const SMALL_FILE_BYTES_MAX: u64 = 8 << 20;
 /// A file with holes is sent as it reads, which can be endless.
 const SPARSE_BYTES_MAX: u64 = 64 << 30;
 const SKIPPED_SHOWN_MAX: usize = 20;
@@ -78,27 +70,11 @@ pub struct Pass<'a> {
     pub tree: &'a Arc<Tree>,
     pub places: &'a [Place],
     pub ledger: &'a mut Ledger,
+    pub restless: &'a mut Restless,
     pub which: Which,
     /// Told of each file that went out.
     pub progress: &'a mut dyn FnMut(&Tally),
     pub tally: Tally,
-}
-
-/// How sending one file went.
-struct Went {
-    path: Vec<u8>,
-    key: String,
-    stamp: String,
-    /// What had to make way for it, as the store calls it.
-    moved: Option<String>,
-    result: Result<Entry, Not>,
-}
-
-enum Not {
-    Later,
-    Gone,
-    Unreadable(io::Error),
-    Refused(VolumeError),
 }
 
 impl Pass<'_> {
@@ -122,8 +98,8 @@ impl Pass<'_> {
                 Some(went) = going.next(), if !going.is_empty() => self.take(went)?,
                 next = found.recv(), if !all_found && going.len() < FILES_AT_ONCE => match next {
                     None => all_found = true,
-                    Some(next) => if let Some((place, key, seen)) = self.choose(&next)? {
-                        going.push(send(self.tree.clone(), place, self.which, room.clone(), (next.path, key, seen)));
+                    Some(next) => if let Some((place, sending)) = self.choose(&next)? {
+                        going.push(sending.send(self.tree.clone(), place, room.clone()));
                     },
                 },
             }
@@ -133,7 +109,7 @@ impl Pass<'_> {
     }
 
     /// Answers where a file is to be sent now, if it is.
-    fn choose<'b>(&mut self, found: &Found) -> Result<Option<(&'b Place, String, Metadata)>, Stuck>
+    fn choose<'b>(&mut self, found: &Found) -> Result<Option<(&'b Place, Sending)>, Stuck>
     where
         Self: 'b,
     {
@@ -165,14 +141,21 @@ impl Pass<'_> {
             self.tally.sent += 1;
             return Ok(None);
         }
-        if self.which == Which::Finished && !settled::is_quiet(metadata) {
-            self.tally.later += 1;
-            return Ok(None);
-        }
-        if place.leaves_parts(metadata.len()) {
+        let extent = match self.which {
+            Which::All => Extent::Whole,
+            Which::Finished if settled::is_quiet(metadata) => Extent::Finished,
+            Which::Finished => match self.restless.look(&found.path, Instant::now()) {
+                Some(so_far) => so_far,
+                None => {
+                    self.tally.later += 1;
+                    return Ok(None);
+                }
+            },
+        };
+        if place.leaves_parts(metadata.len()) && extent != Extent::SoFar(None) {
             self.ledger.begin(&key_of(&found.path)).map_err(Stuck::of_disk)?;
         }
-        Ok(Some((place, key, metadata.clone())))
+        Ok(Some((place, Sending { path: found.path.clone(), key, bytes: metadata.len(), extent })))
     }
 
     fn skip<T>(&mut self, found: &Found, why: &str) -> Option<T> {
@@ -196,6 +179,12 @@ impl Pass<'_> {
         let key = key_of(&went.path);
         if let Some(moved) = went.moved.as_deref().and_then(|moved| key.strip_suffix(went.key.strip_prefix(moved)?)) {
             self.ledger.remove(moved).map_err(Stuck::of_disk)?;
+        }
+        match (went.extent, &went.result) {
+            (Extent::SoFar(_), Ok(_) | Err(Not::Later | Not::Refused(_))) => {
+                self.restless.saw(went.path.clone(), went.seen, Instant::now())
+            }
+            (Extent::Whole | Extent::Finished | Extent::SoFar(_), _) => self.restless.forget(&went.path),
         }
         match went.result {
             Ok(entry) => {
@@ -234,50 +223,4 @@ fn walked(tree: Arc<Tree>) -> mpsc::Receiver<Found> {
     let (sender, receiver) = mpsc::channel(WAITING_MAX);
     tokio::task::spawn_blocking(move || tree.walk(&mut |found| sender.blocking_send(found).is_ok()));
     receiver
-}
-
-async fn send(tree: Arc<Tree>, place: &Place, which: Which, room: Arc<Semaphore>, (path, key, seen): (Vec<u8>, String, Metadata)) -> Went {
-    let bytes = if seen.len() <= SMALL_FILE_BYTES_MAX { seen.len().max(1) } else { LARGE_FILE_BYTES };
-    let permits = u32::try_from(bytes.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
-    let _room = room.acquire_many(permits).await.expect("nobody closes it");
-    let name = path.clone();
-    let opened = tokio::task::spawn_blocking(move || open(&tree, &name, which)).await;
-    match opened.unwrap_or_else(|error| Err(Not::Unreadable(io::Error::other(error)))) {
-        Err(not) => Went { path, key, stamp: String::new(), moved: None, result: Err(not) },
-        Ok((file, seen)) => {
-            let (moved, result) = put(place, &key, &file, &seen).await;
-            Went { path, key, stamp: stamp(&seen), moved, result: result.map_err(Not::Refused) }
-        }
-    }
-}
-
-/// Puts a file where it belongs, and answers as well what had to make way for it.
-async fn put(place: &Place, key: &str, file: &File, seen: &Metadata) -> (Option<String>, Result<Entry, VolumeError>) {
-    let first = place.store.put_unchanged(key, file, seen).await;
-    if !matches!(&first, Err(error) if matches!(error.trouble, Trouble::Never { .. })) {
-        return (None, first);
-    }
-    match place.make_way(key).await {
-        None => (None, first),
-        Some(Err(error)) => (None, Err(error)),
-        Some(Ok(moved)) => (moved, place.store.put_unchanged(key, file, seen).await),
-    }
-}
-
-/// Opens a file that is finished, and looks at it once more: what is sent is what it is like now.
-fn open(tree: &Tree, path: &[u8], which: Which) -> Result<(File, Metadata), Not> {
-    let not = |error: io::Error| if error.kind() == io::ErrorKind::NotFound { Not::Gone } else { Not::Unreadable(error) };
-    let file = tree.file(path).map_err(not)?;
-    if which == Which::Finished {
-        let metadata = file.metadata().map_err(not)?;
-        if !settled::nobody_writes(&file, &metadata, path) {
-            return Err(Not::Later);
-        }
-        settled::clean_pages(&file).map_err(not)?;
-    }
-    let metadata = file.metadata().map_err(not)?;
-    if which == Which::Finished && !settled::is_quiet(&metadata) {
-        return Err(Not::Later);
-    }
-    Ok((file, metadata))
 }

@@ -177,6 +177,15 @@ impl Place {
 }
 
 #[cfg(test)]
+impl Place {
+    /// A directory of this machine for everything.
+    pub fn at(directory: &Path) -> Self {
+        let shown = directory.display().to_string();
+        Self { name: None, store: Store::of_host(&shown).unwrap(), base: String::new(), shown, not_ours: Vec::new(), is_local: true }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

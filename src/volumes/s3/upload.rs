@@ -61,7 +61,7 @@ impl S3 {
         }
         if size <= PART_BYTES {
             let bytes = piece(file, 0, size, Buffers::default()).await?;
-            guard.check(file)?;
+            guard.checked(file).await?;
             return self.put_bytes(path, bytes).await;
         }
         let key = self.key(path);
@@ -143,7 +143,7 @@ impl S3 {
         let put: Vec<Option<Result<Part, Trouble>>> = numbers.map(put).buffer_unordered(at_once).collect().await;
         let mut parts = put.into_iter().flatten().collect::<Result<Vec<Part>, Trouble>>()?;
         parts.sort_by_key(|part| part.number);
-        guard.check(file)?;
+        guard.checked(file).await?;
         self.complete(path, &upload.id, &parts, size).await
     }
 
