@@ -228,7 +228,7 @@ impl<'a> Carrier<'a> {
             crash::point("sync.manifest-before-commit");
         }
         let at_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_millis() as u64);
-        Ok(Synced { files: tally.sent, bytes: tally.bytes, at_ms, skipped: tally.skipped.lines() })
+        Ok(Synced { files: tally.sent, bytes: tally.bytes, at_ms, skipped: tally.skipped.first() })
     }
 
     async fn put_manifest(&self, number: usize, tally: &Tally) -> Result<(), Stuck> {

@@ -75,8 +75,11 @@ impl Guard {
         }
     }
 
-    /// The same for whoever must not wait.
+    /// The same for whoever must not wait. Only what has to be read again takes time.
     pub async fn checked(self, file: &File) -> Result<(), Trouble> {
+        if !matches!(self, Guard::Begins(_)) {
+            return self.check(file);
+        }
         let file = file.try_clone().map_err(|error| Trouble::unread(&error))?;
         tokio::task::spawn_blocking(move || self.check(&file)).await.unwrap_or_else(|error| Err(broke_off(&error)))
     }

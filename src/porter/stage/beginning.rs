@@ -73,7 +73,10 @@ fn not_copied(from: &Beginning, error: &io::Error) -> Failed {
         }
         _ => format!("{from} could not be copied to /output: {error}"),
     };
-    let whose = if error.kind() == io::ErrorKind::AlreadyExists { Whose::User } else { Whose::Platform };
+    let whose = match error.kind() {
+        io::ErrorKind::AlreadyExists | io::ErrorKind::PermissionDenied => Whose::User,
+        _ => Whose::Platform,
+    };
     Failed { why, whose }
 }
 

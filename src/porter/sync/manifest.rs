@@ -46,7 +46,7 @@ pub fn write(
         written.is_ok()
     });
     written?;
-    let rest = json!({ "links": links, "skipped": tally.skipped.lines() }).to_string();
+    let rest = json!({ "links": links, "skipped": tally.skipped.all() }).to_string();
     write!(out, "\n],{}", &rest[1..])?;
     out.flush()
 }

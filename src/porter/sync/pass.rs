@@ -21,7 +21,9 @@ const FILES_AT_ONCE: usize = 16;
 const IN_MEMORY_BYTES_MAX: u64 = 48 << 20;
 /// A file with holes is sent as it reads, which can be endless.
 const SPARSE_BYTES_MAX: u64 = 64 << 30;
+/// So many a person is told of; so many are written into the list.
 const SKIPPED_SHOWN_MAX: usize = 20;
+const SKIPPED_LISTED_MAX: usize = 10_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
@@ -47,22 +49,33 @@ pub struct Tally {
 
 #[derive(Default)]
 pub struct Skipped {
-    shown: Vec<String>,
+    listed: Vec<String>,
     more: usize,
 }
 
 impl Skipped {
     fn add(&mut self, path: &[u8], why: &str) {
-        if self.shown.len() < SKIPPED_SHOWN_MAX {
-            self.shown.push(format!("{}: {why}", key_of(path)));
+        if self.listed.len() < SKIPPED_LISTED_MAX {
+            self.listed.push(format!("{}: {why}", key_of(path)));
         } else {
             self.more += 1;
         }
     }
 
-    pub fn lines(&self) -> Vec<String> {
-        let more = (self.more > 0).then(|| format!("{} more", self.more));
-        self.shown.iter().cloned().chain(more).collect()
+    /// For a person.
+    pub fn first(&self) -> Vec<String> {
+        self.lines(SKIPPED_SHOWN_MAX)
+    }
+
+    /// For the list of what is there.
+    pub fn all(&self) -> Vec<String> {
+        self.lines(SKIPPED_LISTED_MAX)
+    }
+
+    fn lines(&self, most: usize) -> Vec<String> {
+        let more = self.listed.len().saturating_sub(most) + self.more;
+        let last = (more > 0).then(|| format!("{more} more"));
+        self.listed.iter().take(most).cloned().chain(last).collect()
     }
 }
 
@@ -223,4 +236,21 @@ fn walked(tree: Arc<Tree>) -> mpsc::Receiver<Found> {
     let (sender, receiver) = mpsc::channel(WAITING_MAX);
     tokio::task::spawn_blocking(move || tree.walk(&mut |found| sender.blocking_send(found).is_ok()));
     receiver
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_is_told_of_some_that_were_skipped_and_how_many_more_and_the_list_has_all() {
+        let mut skipped = Skipped::default();
+        assert_eq!((skipped.first().len(), skipped.all().len()), (0, 0));
+        for number in 0..SKIPPED_LISTED_MAX + 5 {
+            skipped.add(format!("pipe-{number}").as_bytes(), "is a pipe");
+        }
+        let (first, all) = (skipped.first(), skipped.all());
+        assert_eq!((first.len(), first[0].as_str(), first[20].as_str()), (21, "pipe-0: is a pipe", "9985 more"));
+        assert_eq!((all.len(), all[SKIPPED_LISTED_MAX].as_str()), (SKIPPED_LISTED_MAX + 1, "5 more"));
+    }
 }
