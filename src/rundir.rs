@@ -99,6 +99,13 @@ impl RunDir {
         Ok(names.filter_map(|name| attempt(&name)).collect())
     }
 
+    /// The directories of this task's earlier attempts.
+    pub fn earlier(&self) -> io::Result<Vec<(u32, Self)>> {
+        let Some((task, own)) = self.task_and_attempt() else { return Ok(Vec::new()) };
+        let earlier = self.attempts()?.into_iter().filter(|attempt| *attempt < own);
+        Ok(earlier.map(|attempt| (attempt, Self::at(self.path.with_file_name(format!("{task}.{attempt}"))))).collect())
+    }
+
     /// Whether a later attempt of the task has begun: then its output is that one's to copy.
     pub fn is_replaced(&self) -> bool {
         let own = self.task_and_attempt().map(|it| it.1);
@@ -140,6 +147,8 @@ places! {
     provenance = "provenance.json";
     /// Says that all of the output is where it was to go.
     synced = "synced.json";
+    /// Says that the log is over, and copied to its last byte.
+    log_saved = "log.saved";
     /// Made where the run is over, however it ended, and its output is still wanted elsewhere; written again whenever somebody
     /// asks that it be tried now.
     wanted = "wanted";

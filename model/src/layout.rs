@@ -17,7 +17,7 @@ pub fn chief(plan: &Plan) -> Option<TaskName> {
 /// What this task carries, its own name in the places of its outputs.
 pub fn of_task(plan: &Plan, version: u32, task: &TaskName) -> Freight {
     let place = |output: &OutputPlan| OutputPlan { to: output_of(plan, version, task, output), ..output.clone() };
-    let logs = plan.freight.logs.as_ref().map(|logs| numbered(plan, version, logs));
+    let logs = plan.freight.logs.as_ref().map(|logs| of_version(plan, version, logs));
     Freight { outputs: plan.freight.outputs.iter().map(place).collect(), logs, ..plan.freight.clone() }
 }
 
@@ -33,9 +33,14 @@ fn output_of(plan: &Plan, version: u32, task: &TaskName, output: &OutputPlan) ->
 /// A volume without a path is for many jobs, so each has its name and version there.
 fn numbered(plan: &Plan, version: u32, place: &Location) -> Location {
     match place {
-        Location::Volume { path, .. } if path.is_empty() => place.below(plan.name.as_str()).below(&version.to_string()),
+        Location::Volume { path, .. } if path.is_empty() => of_version(plan, version, place),
         Location::Volume { .. } | Location::Host(_) | Location::Url(_) => place.clone(),
     }
+}
+
+/// Logs are called by their tasks, and tasks are called alike in many jobs: so they are kept apart even where a path was given.
+fn of_version(plan: &Plan, version: u32, place: &Location) -> Location {
+    place.below(plan.name.as_str()).below(&version.to_string())
 }
 
 /// Names below the place that belong to other tasks, for a task that writes to the place itself.
@@ -77,5 +82,19 @@ mod tests {
         let text = "name: a\noutput: {to: 'results:x', layout: tasks}\nroles: {w: {command: x}}";
         assert_eq!(places(text), "w-0: /output results:x/w-0; not ");
         assert_eq!(places("name: a\noutput: results:x\nroles: {w: {command: x}}"), "w-0: /output results:x; not ");
+    }
+
+    #[test]
+    fn logs_of_different_jobs_and_versions_never_meet() {
+        let goes = |name: &str, version: u32, to: &str| {
+            let text = format!("name: {name}\nlogs: {to}\nroles: {{w: {{command: x}}}}");
+            let plan = from_text(&text, &HouseRules::default()).unwrap().1;
+            let task = chief(&plan).unwrap();
+            of_task(&plan, version, &task).logs.unwrap().to_string()
+        };
+        assert_eq!(goes("a", 1, "results:logs"), "results:logs/a/1");
+        assert_eq!(goes("a", 2, "results:logs"), "results:logs/a/2");
+        assert_eq!(goes("b", 1, "/srv/logs"), "/srv/logs/b/1");
+        assert_eq!(goes("b", 1, "results"), "results:b/1");
     }
 }

@@ -22,6 +22,7 @@ mod channels;
 mod compile;
 mod metrics;
 pub(crate) mod old;
+mod overlap;
 mod remarks;
 mod role;
 mod show;

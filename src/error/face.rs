@@ -273,7 +273,7 @@ impl Error {
 fn of_volume(error: &VolumeError) -> Face {
     let face = |status, code| Face::new(status, code, error.words());
     match &error.trouble {
-        Trouble::Away { .. } => face(S::SERVICE_UNAVAILABLE, "volume_away").hint(said!(
+        Trouble::Away { .. } | Trouble::Unread { .. } => face(S::SERVICE_UNAVAILABLE, "volume_away").hint(said!(
             "try again in a moment; `trainmaster volumes test` says more",
             "请稍后再试；用 `trainmaster volumes test` 查看详情"
         )),

@@ -21,6 +21,7 @@ mod beginning;
 mod download;
 mod fetch;
 mod inputs;
+mod laying;
 mod lent;
 mod manifest;
 mod patience;

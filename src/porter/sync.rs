@@ -4,13 +4,15 @@
 
 use std::{
     fs::{self, File},
-    io::BufRead,
+    io::{self, BufRead},
+    path::Path,
     process::ExitCode,
     sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use model::sync::Synced;
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use tokio::sync::watch;
 
 use super::{
@@ -26,13 +28,16 @@ mod manifest;
 pub mod names;
 mod pass;
 mod places;
+mod restless;
+mod sending;
 mod settled;
 pub mod tree;
 
-use ledger::Ledger;
+use ledger::{Ledger, is_full};
 use logs::LogCopy;
 use pass::{Pass, Tally, Which};
 use places::Place;
+use restless::Restless;
 use tree::Tree;
 
 /// The line on our input that says that nobody writes any more.
@@ -141,6 +146,7 @@ struct Carrier<'a> {
     places: Vec<Place>,
     logs: Option<LogCopy>,
     ledger: Ledger,
+    restless: Restless,
     /// When we came, if somebody was here before us and left without saying that nothing is half.
     inherited_at: Option<Instant>,
     /// Whether anything went out.
@@ -155,14 +161,27 @@ impl<'a> Carrier<'a> {
         let places = places::open(errand).map_err(Stuck::of)?;
         let logs = LogCopy::open(errand, dir).map_err(Stuck::of)?;
         let inherited_at = (!ledger.in_parts().is_empty()).then(Instant::now);
-        Ok(Self { errand, dir, tree: Arc::new(tree), places, logs, ledger, inherited_at, moved: false, said_at: None })
+        Ok(Self {
+            errand,
+            dir,
+            tree: Arc::new(tree),
+            places,
+            logs,
+            ledger,
+            restless: Restless::default(),
+            inherited_at,
+            moved: false,
+            said_at: None,
+        })
     }
 
     async fn carry(&mut self, mut finish: watch::Receiver<bool>) -> Result<Synced, Stuck> {
         loop {
             let which = if *finish.borrow_and_update() { Which::All } else { Which::Finished };
-            let tally = self.pass(which).await?;
-            self.send_log(which).await?;
+            // The log may go elsewhere, and then nothing keeps it.
+            let (passed, logged) = (self.pass(which).await, self.send_log(which).await);
+            let tally = passed?;
+            logged?;
             let pause = BETWEEN_PASSES.max(tally.took * 4);
             match which {
                 Which::All if tally.later == 0 => return self.conclude(tally).await,
@@ -184,8 +203,8 @@ impl<'a> Carrier<'a> {
                 say(&Word::Doing(format!("{} of {} files so far are in {shown}", tally.sent, tally.files)));
             }
         };
-        let (tree, places, ledger) = (&self.tree, &self.places[..], &mut self.ledger);
-        let went = Pass { tree, places, ledger, which, progress: &mut progress, tally: Tally::default() }.run().await;
+        let (tree, places, ledger, restless) = (&self.tree, &self.places[..], &mut self.ledger, &mut self.restless);
+        let went = Pass { tree, places, ledger, restless, which, progress: &mut progress, tally: Tally::default() }.run().await;
         (self.said_at, self.moved) = (said_at, self.moved || moved);
         went.map_err(|(it, tally)| Stuck { why: format!("{} of {} files are in {shown}; {}", tally.sent, tally.files, it.why), ..it })
     }
@@ -209,14 +228,13 @@ impl<'a> Carrier<'a> {
             crash::point("sync.manifest-before-commit");
         }
         let at_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_millis() as u64);
-        Ok(Synced { files: tally.sent, bytes: tally.bytes, at_ms, skipped: tally.skipped.lines() })
+        Ok(Synced { files: tally.sent, bytes: tally.bytes, at_ms, skipped: tally.skipped.first() })
     }
 
     async fn put_manifest(&self, number: usize, tally: &Tally) -> Result<(), Stuck> {
         let (place, run) = (&self.places[number], &self.errand.order.run);
         let file = self.dir.path().join("manifest.part");
-        let written = manifest::write(&file, run, (&self.tree, &self.ledger), (place, &self.places), tally);
-        let text = written.and_then(|()| File::open(&file)).map_err(Stuck::of_disk)?;
+        let text = self.manifest(&file, place, tally).map_err(Stuck::of_disk)?;
         let size = text.metadata().map_err(Stuck::of_disk)?.len();
         let path = place.below(&manifest::path(run));
         let put = async {
@@ -226,6 +244,17 @@ impl<'a> Carrier<'a> {
         let put = put.await.map_err(|error| Stuck::at_store(&error));
         let _scratch = fs::remove_file(&file);
         put
+    }
+
+    /// On the disk, which takes however long it is; or, where there is no room, in memory.
+    fn manifest(&self, part: &Path, place: &Place, tally: &Tally) -> io::Result<File> {
+        let written = |file: File| {
+            manifest::write(&file, &self.errand.order.run, (&self.tree, &self.ledger), (place, &self.places), tally).map(|()| file)
+        };
+        match File::options().read(true).write(true).create(true).truncate(true).open(part).and_then(written) {
+            Err(error) if is_full(&error) => written(memfd_create("manifest", MFdFlags::MFD_CLOEXEC)?.into()),
+            other => other,
+        }
     }
 
     fn shown(&self) -> String {

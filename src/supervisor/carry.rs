@@ -158,15 +158,17 @@ impl<'a> Carrier<'a> {
         fs::metadata(self.dir.wanted()).ok()?.modified().ok()
     }
 
-    /// Written down first, then told, as with the exit record.
+    /// Written down first, then told, as with the exit record. Where the task has left no room to write, it is enough that the
+    /// server takes it.
     async fn conclude(&self, synced: Synced) -> anyhow::Result<()> {
-        record(self.dir, &synced)?;
+        let recorded = record(self.dir, &synced);
         crash::point("sync.recorded-before-told");
         let told = self.home.tell(&Report::Synced { synced }, Instant::now() + PATIENCE).await;
-        if told != Told::Yes(()) {
-            say(&format!("the output is saved, but the server did not take that: {told:?}"));
+        if told == Told::Yes(()) {
+            return Ok(());
         }
-        Ok(())
+        say(&format!("the output is saved, but the server did not take that: {told:?}"));
+        Ok(recorded?)
     }
 }
 

@@ -13,7 +13,7 @@ use std::{
 use nix::{
     fcntl::{OFlag, OpenHow, ResolveFlag, openat2, renameat},
     sys::stat::{Mode, mkdirat},
-    unistd::{UnlinkatFlags, unlinkat},
+    unistd::{UnlinkatFlags, fsync, unlinkat},
 };
 
 use super::error::{Trouble, not_opened};
@@ -95,6 +95,15 @@ impl Beneath {
         self.resolve(path, OFlag::O_RDONLY | OFlag::O_DIRECTORY, Links::Never)
     }
 
+    /// Gives something another path. Directories on the way there are made.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), Trouble> {
+        let ((parent, name), place) = (split(from), self.place_for(to)?);
+        let directory = self.directory_of(parent)?;
+        renameat(&directory, name, &place.directory, place.name.as_str())?;
+        fsync(&place.directory)?;
+        Ok(fsync(&directory)?)
+    }
+
     /// Removes a file or a link, not what the link leads to.
     pub fn remove_file(&self, path: &str) -> Result<(), Trouble> {
         let (parent, name) = split(path);
@@ -135,9 +144,9 @@ impl Place {
     }
 
     /// Gives the part its name, and makes that last.
-    pub fn take(self, part: &str) -> Result<(), Trouble> {
+    pub fn take(&self, part: &str) -> Result<(), Trouble> {
         renameat(&self.directory, part, &self.directory, self.name.as_str())?;
-        Ok(File::from(self.directory).sync_all()?)
+        Ok(fsync(&self.directory)?)
     }
 
     pub fn drop_part(&self, part: &str) {

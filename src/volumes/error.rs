@@ -36,6 +36,10 @@ pub enum Trouble {
     Changed {
         how: String,
     },
+    /// What was to go there could not be read here, which says nothing about the place.
+    Unread {
+        why: String,
+    },
     /// Asking again gives the same answer.
     Never {
         why: Words,
@@ -55,6 +59,11 @@ impl Trouble {
         Trouble::Changed { how: how.into() }
     }
 
+    /// Of the file that was to go there.
+    pub fn unread(error: &io::Error) -> Self {
+        Trouble::Unread { why: error.to_string() }
+    }
+
     pub fn at(self, at: impl Into<String>) -> VolumeError {
         VolumeError { at: at.into(), trouble: self }
     }
@@ -62,7 +71,7 @@ impl Trouble {
     /// Whether the same call may succeed in a moment, with nobody doing anything about it.
     pub fn is_passing(&self) -> bool {
         match self {
-            Trouble::Away { .. } | Trouble::Changed { .. } => true,
+            Trouble::Away { .. } | Trouble::Changed { .. } | Trouble::Unread { .. } => true,
             Trouble::Denied { .. } | Trouble::Missing { .. } | Trouble::Full { .. } | Trouble::Never { .. } => false,
         }
     }
@@ -82,9 +91,12 @@ impl VolumeError {
     pub fn retry_after(&self) -> Option<Duration> {
         match self.trouble {
             Trouble::Away { retry_after, .. } => retry_after,
-            Trouble::Denied { .. } | Trouble::Missing { .. } | Trouble::Full { .. } | Trouble::Changed { .. } | Trouble::Never { .. } => {
-                None
-            }
+            Trouble::Denied { .. }
+            | Trouble::Missing { .. }
+            | Trouble::Full { .. }
+            | Trouble::Changed { .. }
+            | Trouble::Unread { .. }
+            | Trouble::Never { .. } => None,
         }
     }
 }
@@ -104,6 +116,9 @@ impl VolumeError {
             Trouble::Missing { what } => said!("{at} is not there: no such {what}", "{at} 不存在"),
             Trouble::Full { said } => said!("{at} is full: {said}", "{at} 已满（`{said}`）"),
             Trouble::Changed { how } => said!("{at} changed meanwhile: {how}", "{at} 期间被改动（`{how}`）"),
+            Trouble::Unread { why } => {
+                said!("what was to go to {at} cannot be read here now: {why}", "要写到 {at} 的文件现在读不出来（`{why}`）")
+            }
             Trouble::Never { why } => Words::new(format!("{at}: {}", why.en), format!("{at}：{}", why.zh)),
         }
     }
@@ -116,8 +131,9 @@ pub fn not_opened(what: &str) -> Words {
     said!("is {what}, which is not opened", "不是普通文件（`{what}`），不会打开")
 }
 
-pub fn broke_off(error: &tokio::task::JoinError) -> Words {
-    said!("our own work broke off: {error}", "内部操作中断（`{error}`）")
+/// A thread of ours that did not come to its end.
+pub fn broke_off(error: &tokio::task::JoinError) -> Trouble {
+    Trouble::away(format!("our own work broke off: {error}"))
 }
 
 /// What the machine says of its own files.
@@ -125,15 +141,25 @@ impl From<io::Error> for Trouble {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::NotFound => Trouble::Missing { what: "file or directory" },
-            io::ErrorKind::PermissionDenied => Trouble::Denied { said: error.to_string() },
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => Trouble::Denied { said: error.to_string() },
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Trouble::Full { said: error.to_string() },
-            // What a disk or a mounted file system says in passing; the callers bound how long they believe it.
-            io::ErrorKind::Interrupted | io::ErrorKind::TimedOut | io::ErrorKind::StaleNetworkFileHandle => {
-                Trouble::away(error.to_string())
-            }
-            _ => Trouble::never(Words::quoted(error)),
+            _ if lies_in_the_request(&error) => Trouble::never(Words::quoted(error)),
+            // What a disk, a mounted file system or a machine short of something says in passing, and whatever nobody has thought of;
+            // the callers bound how long they believe it.
+            _ => Trouble::away(error.to_string()),
         }
     }
+}
+
+/// Whether it is the name, the size or the kind of what was asked for that is wrong, so that it stays wrong.
+fn lies_in_the_request(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    let is_name = matches!(error.kind(), Kind::InvalidFilename | Kind::InvalidInput) || error.raw_os_error() == Some(libc::EILSEQ);
+    let is_kind = matches!(
+        error.kind(),
+        Kind::NotADirectory | Kind::IsADirectory | Kind::DirectoryNotEmpty | Kind::AlreadyExists | Kind::Unsupported | Kind::InvalidData
+    );
+    is_name || is_kind || error.kind() == Kind::FileTooLarge
 }
 
 impl From<nix::Error> for Trouble {
@@ -163,6 +189,7 @@ mod tests {
             Trouble::Missing { what: "bucket" },
             Trouble::Full { said: "no space left".into() },
             Trouble::changed("its ETag was \"a\" and is \"b\""),
+            Trouble::Unread { why: "Input/output error".into() },
             Trouble::never(("has the part `..`, which leads elsewhere", "路径中有 `..`，会指向别处")),
         ];
         let said: Vec<String> = all.map(|trouble| trouble.at("data:mnist/x").to_string()).into();
@@ -173,7 +200,28 @@ mod tests {
         data:mnist/x is not there: no such bucket
         data:mnist/x is full: no space left
         data:mnist/x changed meanwhile: its ETag was "a" and is "b"
+        what was to go to data:mnist/x cannot be read here now: Input/output error
         data:mnist/x: has the part `..`, which leads elsewhere
         "#);
+    }
+
+    #[test]
+    fn only_what_lies_in_the_request_is_never_tried_again() {
+        let kind = |number: i32| match Trouble::from(io::Error::from_raw_os_error(number)) {
+            Trouble::Away { .. } => "away",
+            Trouble::Denied { .. } => "denied",
+            Trouble::Missing { .. } => "missing",
+            Trouble::Full { .. } => "full",
+            Trouble::Changed { .. } | Trouble::Unread { .. } => "otherwise",
+            Trouble::Never { .. } => "never",
+        };
+        for passing in [libc::EIO, libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EAGAIN, libc::ESTALE, libc::ETIMEDOUT, libc::EBUSY] {
+            assert_eq!(kind(passing), "away", "{}", io::Error::from_raw_os_error(passing));
+        }
+        for lasting in [libc::ENAMETOOLONG, libc::EINVAL, libc::EILSEQ, libc::EFBIG, libc::ENOTDIR, libc::EISDIR, libc::EEXIST] {
+            assert_eq!(kind(lasting), "never", "{}", io::Error::from_raw_os_error(lasting));
+        }
+        let others = [libc::ENOENT, libc::EACCES, libc::EROFS, libc::ENOSPC, libc::EDQUOT];
+        assert_eq!(others.map(kind), ["missing", "denied", "denied", "full", "full"]);
     }
 }

@@ -6,7 +6,7 @@ use std::{
     io::{self, Write},
     os::unix::fs::{FileExt, MetadataExt},
     path::Path,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use bytes::Bytes;
@@ -33,6 +33,8 @@ pub struct Local {
     beneath: Arc<Beneath>,
     /// The file that is meant, where one file is the whole volume; else empty.
     base: String,
+    /// Of whoever makes way: what he looked at is still there when he moves it.
+    turn: Arc<Mutex<()>>,
 }
 
 impl Local {
@@ -40,11 +42,11 @@ impl Local {
         if !root.is_absolute() {
             return Err(Trouble::never(("a local volume is a whole path, beginning with `/`", "本地数据卷要写完整路径，以 `/` 开头")));
         }
-        Ok(Self { beneath: Arc::new(Beneath::open(root, Links::Inside)?), base: String::new() })
+        Ok(Self { beneath: Arc::new(Beneath::open(root, Links::Inside)?), base: String::new(), turn: Arc::default() })
     }
 
     pub fn of_task(root: &Path) -> Result<Self, Trouble> {
-        Ok(Self { beneath: Arc::new(Beneath::open(root, Links::Never)?), base: String::new() })
+        Ok(Self { beneath: Arc::new(Beneath::open(root, Links::Never)?), base: String::new(), turn: Arc::default() })
     }
 
     pub fn of_host(path: &Path) -> Result<Self, Trouble> {
@@ -126,7 +128,7 @@ impl Local {
     }
 
     pub async fn put_file(&self, path: &str, file: &File, size: u64, guard: Guard) -> Result<Entry, Trouble> {
-        let source = file.try_clone()?;
+        let source = file.try_clone().map_err(|error| Trouble::unread(&error))?;
         self.put(path, move |part| copy(&source, size, part).and_then(|()| guard.check(&source))).await
     }
 
@@ -141,8 +143,30 @@ impl Local {
             let part = format!("{PART}{:08x}{:08x}", std::process::id(), getrandom::u32().map_err(io::Error::other)?);
             let written = write_part(place.create_part(&part)?, fill);
             let metadata = written.inspect_err(|_| place.drop_part(&part))?;
-            place.take(&part)?;
+            place.take(&part).inspect_err(|_| place.drop_part(&part))?;
             Ok(entry(path, &metadata))
+        })
+        .await
+    }
+
+    pub async fn make_way(&self, base: &str, path: &str, aside: &str) -> Result<Option<String>, Trouble> {
+        let (this, base, path, aside) = (self.clone(), base.to_owned(), path.to_owned(), aside.to_owned());
+        blocking(move || {
+            let _turn = this.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            for end in path.match_indices('/').map(|(end, _)| end).chain([path.len()]) {
+                let place = joined(&base, &path[..end]);
+                let found = match this.beneath.look(&place) {
+                    Err(Trouble::Missing { .. }) => return Ok(None),
+                    other => other?,
+                };
+                let is_itself = end == path.len();
+                if found.is_dir() == is_itself && !found.is_symlink() {
+                    let number = format!("{:08x}", getrandom::u32().map_err(io::Error::other)?);
+                    this.beneath.rename(&place, &joined(&joined(&aside, &number), &path[..end]))?;
+                    return Ok(Some(place));
+                }
+            }
+            Ok(None)
         })
         .await
     }
@@ -251,7 +275,7 @@ fn copy(source: &File, size: u64, mut part: &File) -> Result<(), Trouble> {
     let mut offset = 0;
     while offset < size {
         let room = usize::try_from(size - offset).unwrap_or(usize::MAX).min(PIECE_BYTES);
-        let count = source.read_at(&mut piece[..room], offset)?;
+        let count = source.read_at(&mut piece[..room], offset).map_err(|error| Trouble::unread(&error))?;
         if count == 0 {
             return Err(Trouble::changed(format!("the file to copy has only {offset} of {size} bytes left")));
         }
@@ -282,7 +306,7 @@ fn read_pieces(file: &File, from: u64, end: u64, sender: &Sender<Bytes>) {
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Trouble> + Send + 'static) -> Result<T, Trouble> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(Trouble::never(broke_off(&error))))
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(broke_off(&error)))
 }
 
 struct Sender<T>(mpsc::Sender<Result<T, Trouble>>);

@@ -32,6 +32,7 @@ mod web;
 
 pub use error::{Trouble, VolumeError};
 use guard::Guard;
+pub use guard::Prefix;
 pub use test::Check;
 
 /// A file of a volume.
@@ -213,6 +214,11 @@ impl Store {
         self.put_guarded(path, (file, seen.len()), Guard::of(seen)).await
     }
 
+    /// Puts the beginning of an open file there, which others may append to meanwhile; nothing if they write over it.
+    pub async fn put_prefix(&self, path: &str, file: &File, prefix: Prefix) -> Result<Entry, VolumeError> {
+        self.put_guarded(path, (file, prefix.bytes), Guard::Begins(prefix)).await
+    }
+
     async fn put_guarded(&self, path: &str, (file, size): (&File, u64), guard: Guard) -> Result<Entry, VolumeError> {
         let put = match checked_file(path) {
             Err(trouble) => Err(trouble),
@@ -235,6 +241,16 @@ impl Store {
             },
         };
         put.map_err(|trouble| trouble.at(self.at(path)))
+    }
+
+    /// Moves what keeps a path below `base` from being a file's to a place of its own below `aside`: a file where a directory has to
+    /// be, or a directory in its stead. Answers what was moved. A bucket has room for both.
+    pub async fn make_way(&self, base: &str, path: &str, aside: &str) -> Result<Option<String>, VolumeError> {
+        let made = match &*self.kind {
+            Kind::Local(local) => local.make_way(base, path, aside).await,
+            Kind::S3(_) | Kind::Http(_) => Ok(None),
+        };
+        made.map_err(|trouble| trouble.at(self.at(&joined(base, path))))
     }
 
     /// Removes a file. One that is gone already is fine.

@@ -8,15 +8,20 @@ use std::{
     process::{Command, Output},
 };
 
+use futures_util::TryStreamExt;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use trainmaster::client::{Call, Client};
+use trainmaster::{
+    client::{Call, Client},
+    volumes::Entry,
+};
 
 use crate::{
     git_server::GitServer,
     house::{House, binary, text, until},
     secrets::cli_with_input,
-    stores::{ACCESS_KEY, BUCKET, Origin, S3Server, SECRET_KEY},
+    stores::{ACCESS_KEY, BUCKET, Origin, S3Server, SECRET_KEY, block_on},
+    sync::read_object,
 };
 
 mod scan;
@@ -24,7 +29,7 @@ mod scan;
 use scan::{Canary, Scan, Watch};
 
 /// Jobs have the names of their channels, so that it can be told whose secret a task has.
-const JOBS: [&str; 7] = ["inline", "variable", "file", "git-password", "failing", "no-program", "again"];
+const JOBS: [&str; 9] = ["inline", "variable", "file", "git-password", "failing", "no-program", "again", "saved", "begun"];
 
 /// A task has its own job's secrets; a store and its user have been told by us.
 fn may_have(channel: &str, environment: &str) -> bool {
@@ -121,9 +126,26 @@ fn job_file(channel: &str, canary: &Canary, git: &GitServer) -> String {
             (json!({ "command": "printf %s '{{ secrets.key }}' | sha256sum; exit 3" }), json!({ "key": canary.value }), Value::Null)
         }
         "no-program" => (json!({ "command": ["{{ secrets.key }}"] }), json!({ "key": canary.value }), Value::Null),
-        _ => (json!({ "command": "printf %s '{{ secrets.key }}' | sha256sum" }), json!({ "key": canary.value }), Value::Null),
+        "begun" => (
+            json!({ "command": "cat /output/hash; printf %s '{{ secrets.key }}' | sha256sum | tee /output/hash; sleep 600" }),
+            json!({ "key": canary.value }),
+            Value::Null,
+        ),
+        _ => (
+            json!({ "command": "printf %s '{{ secrets.key }}' | sha256sum | tee /output/hash" }),
+            json!({ "key": canary.value }),
+            Value::Null,
+        ),
     };
-    json!({ "name": channel, "secrets": secrets, "code": code, "roles": { "main": main } }).to_string()
+    let mut file = json!({ "name": channel, "secrets": secrets, "code": code, "roles": { "main": main } });
+    if ["saved", "begun"].contains(&channel) {
+        file["output"] = format!("data:{channel}").into();
+        file["logs"] = "data:logs".into();
+    }
+    if channel == "begun" {
+        file["from"] = "data:saved".into();
+    }
+    file.to_string()
 }
 
 fn with_keys(house: &House, args: &[&str]) -> Output {
@@ -168,6 +190,9 @@ fn no_secret_is_anywhere_but_where_it_belongs() {
         seen.cli(&["files", "cp", "a", "data:set/a"]);
         house.submit(r#"{"name": "bucket", "input": "data:set", "roles": {"main": {"command": "cat /input/a"}}}"#);
         for channel in JOBS {
+            if channel == "begun" {
+                assert_eq!(house.wait_until_over("saved")["state"], "succeeded");
+            }
             let file = job_file(channel, of(channel), &git);
             seen.post("a dry run", Call::post("/api/v1/jobs?dry_run=true", file.clone()));
             // A person's own file is theirs to hide; it lies outside of the house.
@@ -181,7 +206,7 @@ fn no_secret_is_anywhere_but_where_it_belongs() {
         seen.post("a refusal", Call::post("/api/v1/jobs", bad.to_string()));
         seen.post("a refusal", Call::put("/api/v1/secrets/wandb", format!("{}\0", of("variable").value)));
         seen.post("a refusal", Call::post("/api/v1/volumes", format!("{{\"secret_key\": \"{}\"", of("inline").value)));
-        for channel in ["inline", "variable", "file", "failing", "again"] {
+        for channel in ["inline", "variable", "file", "failing", "again", "begun"] {
             house.wait_for_output(channel, "main-0", &hash(of(channel)));
         }
         seen.everything_there_is_to_ask();
@@ -203,6 +228,7 @@ fn no_secret_is_anywhere_but_where_it_belongs() {
     ] {
         assert_eq!(house.wait_until_over(job)["state"], state, "{job}");
     }
+    assert!(house.log("begun", "main-0").contains(&hash(of("saved"))), "it began with what was saved");
     assert!(house.log("git-password", "main-0").contains("private code") && house.log("bucket", "main-0").contains("from a bucket"));
     assert!(house.show("no-program").to_string().contains("no program `{{ secrets.key }}`"), "{:#}", house.show("no-program"));
     let running = house.show("variable")["id"].as_str().unwrap().to_owned();
@@ -211,10 +237,11 @@ fn no_secret_is_anywhere_but_where_it_belongs() {
     canaries.push(Canary::new("run token", run_token.as_bytes()));
     seen.texts.push(("the order of a run".into(), order(&house, &run_token, &running)));
 
+    until("it is being saved", || block_on(s3.store().head("begun/hash")).is_ok());
     let mut scan = Scan::default();
     let root = house.place().parent().unwrap().to_owned();
     scan.walk(&root, &canaries, belongs);
-    for job in ["inline", "variable", "file"] {
+    for job in ["inline", "variable", "file", "begun"] {
         seen.cli(&["stop", job]);
     }
     seen.everything_there_is_to_ask();
@@ -222,6 +249,10 @@ fn no_secret_is_anywhere_but_where_it_belongs() {
     scan.walk(&root, &canaries, belongs);
     for (place, bytes) in &seen.texts {
         scan.look(place, bytes, &canaries, |_| false);
+    }
+    let stored: Vec<Entry> = block_on(s3.store().list("").try_collect()).unwrap();
+    for Entry { path, .. } in stored {
+        scan.look(&format!("the bucket's {path}"), &read_object(&s3, &path), &canaries, |_| false);
     }
     scan.look("another git server's log", format!("{:?}", other_git.seen()).as_bytes(), &canaries, |_| false);
     let (looks, of_processes) = watch.stop();
@@ -260,6 +291,11 @@ fn everything_was_looked_at(scan: &Scan, root: &Path) {
         "the command line",
         "another git server's log",
         "server.json",
+        "main-0.sent",
+        "synced.json",
+        "the bucket's saved/.trainmaster/manifest-main-0.json",
+        "the bucket's begun/.trainmaster/manifest-main-0.json",
+        "the bucket's logs/saved/1/main-0.1.log",
     ];
     for wanted in places {
         assert!(scan.places.iter().any(|place| place.ends_with(wanted)), "{wanted} was not looked at: {:#?}", scan.places);

@@ -3,9 +3,9 @@
 
 use std::{
     fs::{self, File},
-    io::{BufRead, BufReader, Write},
+    io::Write,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::Command,
     time::Duration,
 };
 
@@ -13,7 +13,7 @@ use trainmaster::client::{Call, ClientError};
 
 use crate::{
     house::{House, holds_for, text, until},
-    place::{has_program, is_root, mount_small_disk, with_own_mounts},
+    place::{FailingCalls, has_program, is_root, mount_small_disk, with_own_mounts},
 };
 
 /// A house whose data lies on a disk of its own.
@@ -263,33 +263,6 @@ fn a_disk_that_turns_read_only_stops_writing_and_nothing_else() {
     });
 }
 
-/// Makes every sync of a process fail, as a dying disk does, for as long as it lives.
-struct FailingSync(Child);
-
-impl FailingSync {
-    fn of(pid: u32) -> Self {
-        let mut command = Command::new("strace");
-        command.args(["-f", "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO", "-p", &pid.to_string()]);
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        said.read_line(&mut line).unwrap();
-        assert!(line.contains("attached"), "{line}");
-        // Somebody has to listen, or it would stop to speak, and with it the server to run.
-        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
-        Self(child)
-    }
-}
-
-impl Drop for FailingSync {
-    fn drop(&mut self) {
-        // Asked politely, it lets the server go unharmed.
-        // SAFETY: plain system call on a process of this test.
-        unsafe { libc::kill(self.0.id().cast_signed(), libc::SIGTERM) };
-        self.0.wait().unwrap();
-    }
-}
-
 #[test]
 fn a_sync_that_fails_is_never_taken_for_a_commit_nor_tried_again() {
     if !is_root("make system calls fail") || !has_program("strace", "make system calls fail") {
@@ -299,7 +272,7 @@ fn a_sync_that_fails_is_never_taken_for_a_commit_nor_tried_again() {
     let before = house.submit_line("before", "true");
     house.wait_for(&before, "succeeded");
     let job = submit_patient(&house);
-    let failing = FailingSync::of(house.server_pid());
+    let failing = FailingCalls::of(house.server_pid(), &["-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO"]);
     let (status, code, message) = try_submit(&house).unwrap_err();
     assert_eq!((status, code.as_str()), (503, "storage_failed"), "{message}");
     drop(failing);

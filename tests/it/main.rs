@@ -62,6 +62,7 @@ mod strangers;
 mod supervisor;
 mod sync;
 mod sync_faults;
+mod sync_truth;
 mod tcp_only;
 mod tidy;
 mod training;

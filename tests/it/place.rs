@@ -1,7 +1,14 @@
 //! Places of a test's own that only root can build: mounts and networks that nobody else sees, and that
 //! are gone with the last process in them.
 
-use std::{fs, io::Write, net::UdpSocket, os::fd::AsRawFd, path::Path, process::Command};
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    net::UdpSocket,
+    os::fd::AsRawFd,
+    path::Path,
+    process::{Child, Command, Stdio},
+};
 
 use nix::{
     mount::{MsFlags, mount},
@@ -60,6 +67,34 @@ fn in_own<T: Send>(what: CloneFlags, work: impl FnOnce() -> T + Send) -> T {
 pub fn mount_small_disk(at: &Path, options: &str) {
     fs::create_dir_all(at).unwrap();
     mount(Some("tmpfs"), at, Some("tmpfs"), MsFlags::empty(), Some(options)).unwrap();
+}
+
+/// Makes system calls of a process fail, as a dying disk does, for as long as it lives.
+pub struct FailingCalls(Child);
+
+impl FailingCalls {
+    /// Which calls, and how, is said as `strace` wants it.
+    pub fn of(pid: u32, which: &[&str]) -> Self {
+        let mut command = Command::new("strace");
+        command.arg("-f").args(which).args(["-p", &pid.to_string()]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        said.read_line(&mut line).unwrap();
+        assert!(line.contains("attached"), "{line}");
+        // Somebody has to listen, or it would stop to speak, and with it the process to run.
+        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        Self(child)
+    }
+}
+
+impl Drop for FailingCalls {
+    fn drop(&mut self) {
+        // Asked politely, it lets the process go unharmed.
+        // SAFETY: plain system call on a process of this test.
+        unsafe { libc::kill(self.0.id().cast_signed(), libc::SIGTERM) };
+        self.0.wait().unwrap();
+    }
 }
 
 fn loopback_up() {

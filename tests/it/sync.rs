@@ -184,8 +184,27 @@ fn the_log_is_saved_as_well() {
     let file = json!({ "name": "digits", "logs": "results:logs", "roles": { "main": { "command": "echo hello; echo there >&2" } } });
     let id = house.submit(&file.to_string());
     assert_eq!(house.wait_until_over(&id)["state"], "succeeded");
-    let log = read(&results.join("logs/main-0.1.log"));
+    let log = read(&results.join("logs/digits/1/main-0.1.log"));
     assert!(log.contains("hello\n") && log.contains("there\n"), "{log}");
+}
+
+#[test]
+fn the_log_of_an_attempt_that_failed_while_its_place_was_away_is_saved_by_the_next() {
+    let house = House::new();
+    let results = local_volume(&house);
+    let hidden = house.place().join("hidden");
+    fs::rename(&results, &hidden).unwrap();
+    let line = "echo try $TRAINMASTER_ATTEMPT; [ -e /output/tried ] || { touch /output/tried; exit 3; }; until [ -e /cache/go ]; do sleep 0.05; done";
+    let file = json!({ "name": "digits", "logs": "results:logs", "retries": 1, "roles": { "main": { "command": line } } });
+    let id = house.submit(&file.to_string());
+    until("it is tried again", || house.log(&id, "main-0").contains("try 2"));
+    fs::rename(&hidden, &results).unwrap();
+    fs::write(house.data().join("cache/go"), "").unwrap();
+    let shown = house.wait_until_over(&id);
+    assert_eq!(shown["state"], "succeeded", "{shown:#}");
+    for attempt in [1, 2] {
+        assert_eq!(read(&results.join(format!("logs/digits/1/main-0.{attempt}.log"))), format!("try {attempt}\n"));
+    }
 }
 
 #[test]

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::compile::{Compile, check_variable, filled};
+use super::{
+    compile::{Compile, check_variable, filled},
+    overlap,
+};
 use crate::{
     channels::{InputPlan, Layout, OutputPlan, PathArgument},
     code::{
@@ -116,6 +119,7 @@ pub(super) fn freight(c: &mut Compile<'_>, spec: &JobSpec) -> Freight {
     for (path, name, output) in named("output", &spec.output, "outputs", &spec.outputs) {
         add_output(c, &mut freight, (&path, name), output);
     }
+    overlap::check(c, &spec.name, &freight.outputs);
     freight.logs = spec.logs.as_deref().and_then(|text| target(c, "logs", text));
     freight.from = spec.from.as_deref().and_then(|text| beginning(c, text));
     freight

@@ -207,7 +207,7 @@ fn not_made(Failed { why, whose }: Failed) -> NotMade {
 /// What the store says, and whose matter it is.
 pub fn failed(error: VolumeError) -> Failed {
     let whose = match error.trouble {
-        Trouble::Away { .. } | Trouble::Changed { .. } | Trouble::Full { .. } => Whose::Platform,
+        Trouble::Away { .. } | Trouble::Changed { .. } | Trouble::Unread { .. } | Trouble::Full { .. } => Whose::Platform,
         Trouble::Denied { .. } | Trouble::Missing { .. } | Trouble::Never { .. } => Whose::User,
     };
     Failed { why: error.to_string(), whose }

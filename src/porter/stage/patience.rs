@@ -83,9 +83,12 @@ impl Patience {
                 let why = format!("{why}; nothing came for {waited}, though it was tried again and again");
                 VolumeError { trouble: Trouble::Away { why, retry_after }, ..error }
             }
-            Trouble::Denied { .. } | Trouble::Missing { .. } | Trouble::Full { .. } | Trouble::Changed { .. } | Trouble::Never { .. } => {
-                error
-            }
+            Trouble::Denied { .. }
+            | Trouble::Missing { .. }
+            | Trouble::Full { .. }
+            | Trouble::Changed { .. }
+            | Trouble::Unread { .. }
+            | Trouble::Never { .. } => error,
         }
     }
 }

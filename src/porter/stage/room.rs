@@ -48,7 +48,7 @@ impl Standing {
             limit_bytes: limit_bytes.unwrap_or(disk_bytes / 100 * SHARE_OF_DISK_PERCENT),
             disk_bytes,
             free_bytes: disk.blocks_available() * disk.fragment_size(),
-            reserve_bytes: (disk_bytes / 20).min(RESERVE_BYTES_MAX),
+            reserve_bytes: reserve_bytes(disk_bytes),
             // Some file systems do not count their files.
             free_files: Some(disk.files_available()).filter(|_| disk.files() > 0),
         })
@@ -80,6 +80,11 @@ impl Standing {
         };
         Failed { why, whose }
     }
+}
+
+/// What is left free of a disk of this size.
+pub fn reserve_bytes(disk_bytes: u64) -> u64 {
+    (disk_bytes / 20).min(RESERVE_BYTES_MAX)
 }
 
 /// How much more may come now.

@@ -1,14 +1,15 @@
 //! What is outside already, on disk, so that whoever comes after us sends only what differs.
 //!
-//! A line for each file that was sent, the last one of a path counts; in memory a few bytes for each path.
+//! A line for each file that was sent, the last one of a path counts; in memory a few bytes for each path. It lies on the disk that
+//! the task writes to: when that is full, what is sent is remembered without it, or nothing could ever leave.
 
 use std::{
     collections::{BTreeSet, HashMap},
     fs::{File, Metadata, OpenOptions},
     hash::{DefaultHasher, Hash, Hasher},
-    io::{self, BufRead, BufReader, Write},
+    io::{self, BufRead, BufReader},
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ enum Line {
     /// From now on something may be left half.
     Begun(String),
     Sent(Sent),
+    /// What was sent under this key, or below it, is no longer there.
+    Gone(String),
     /// Nothing is left half of what was begun before.
     Clear,
 }
@@ -35,9 +38,12 @@ pub struct Sent {
 }
 
 pub struct Ledger {
+    path: PathBuf,
     file: File,
     end: u64,
     sent: HashMap<[u8; 16], Known>,
+    /// What a full disk did not take. Whoever comes after us sends it once more, which does no harm.
+    unwritten: HashMap<[u8; 16], Sent>,
     /// Went out in parts, or was about to.
     in_parts: BTreeSet<String>,
 }
@@ -45,9 +51,12 @@ pub struct Ledger {
 #[derive(Clone, Copy)]
 struct Known {
     stamp: u64,
-    /// Where its line begins.
-    at: u64,
+    /// Where its line begins; nowhere if it is unwritten.
+    at: Option<u64>,
 }
+
+/// So many files are remembered without the disk.
+const UNWRITTEN_MAX: usize = 100_000;
 
 /// Another content has another one. The time of the last change is the kernel's own, and nobody can set it.
 pub fn stamp(metadata: &Metadata) -> String {
@@ -59,7 +68,8 @@ impl Ledger {
     pub fn open(path: &Path) -> io::Result<Self> {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)?;
-        let mut ledger = Self { file, end: 0, sent: HashMap::new(), in_parts: BTreeSet::new() };
+        let mut ledger =
+            Self { path: path.to_owned(), file, end: 0, sent: HashMap::new(), unwritten: HashMap::new(), in_parts: BTreeSet::new() };
         ledger.read()?;
         Ok(ledger)
     }
@@ -70,36 +80,85 @@ impl Ledger {
         while reader.read_until(b'\n', &mut text)? > 0 {
             // A line that is not whole was being written when somebody died; nothing came after it.
             let Ok(line) = serde_json::from_slice::<Line>(&text) else { break };
-            self.note(&line, self.end);
+            self.note(&line, Some(self.end))?;
             self.end += text.len() as u64;
             text.clear();
         }
         self.file.set_len(self.end)
     }
 
-    fn note(&mut self, line: &Line, at: u64) {
+    fn note(&mut self, line: &Line, at: Option<u64>) -> io::Result<()> {
         match line {
             Line::Begun(key) => _ = self.in_parts.insert(key.clone()),
             Line::Sent(sent) => _ = self.sent.insert(name(&sent.key), Known { stamp: short(&sent.stamp), at }),
+            Line::Gone(key) => self.forget(key)?,
             Line::Clear => self.in_parts.clear(),
         }
+        Ok(())
+    }
+
+    /// Whole keys are on the disk only, so they are read again up to here. That is seldom.
+    fn forget(&mut self, gone: &str) -> io::Result<()> {
+        let (below, end) = (format!("{gone}/"), self.end);
+        let (mut reader, mut text, mut at) = (BufReader::new(File::open(&self.path)?), Vec::new(), 0);
+        while at < end && reader.read_until(b'\n', &mut text)? > 0 {
+            if let Line::Sent(sent) = serde_json::from_slice(&text)?
+                && (sent.key == gone || sent.key.starts_with(&below))
+            {
+                self.sent.remove(&name(&sent.key));
+            }
+            at += text.len() as u64;
+            text.clear();
+        }
+        let (unwritten, sent) = (&mut self.unwritten, &mut self.sent);
+        unwritten.retain(|name, it| it.key != gone && !it.key.starts_with(&below) || sent.remove(name).is_none());
+        Ok(())
     }
 
     fn append(&mut self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
-        self.file.write_all_at(&text, self.end)?;
-        self.note(line, self.end);
+        if let Err(error) = self.file.write_all_at(&text, self.end) {
+            // What was taken of the line is no line.
+            self.file.set_len(self.end)?;
+            return Err(error);
+        }
+        self.note(line, Some(self.end))?;
         self.end += text.len() as u64;
         Ok(())
     }
 
+    /// As far as there is room; what only we know is noted all the same.
+    fn append_if_room(&mut self, line: &Line) -> io::Result<()> {
+        match self.append(line) {
+            Err(error) if is_full(&error) => self.note(line, None),
+            other => other,
+        }
+    }
+
     pub fn begin(&mut self, key: &str) -> io::Result<()> {
-        self.append(&Line::Begun(key.to_owned()))
+        self.append_if_room(&Line::Begun(key.to_owned()))
     }
 
     pub fn add(&mut self, sent: Sent) -> io::Result<()> {
-        self.append(&Line::Sent(sent))
+        let (name, line) = (name(&sent.key), Line::Sent(sent));
+        match self.append(&line) {
+            Err(error) if is_full(&error) && self.unwritten.len() < UNWRITTEN_MAX => {
+                self.note(&line, None)?;
+                let Line::Sent(sent) = line else { return Ok(()) };
+                self.unwritten.insert(name, sent);
+            }
+            other => {
+                other?;
+                self.unwritten.remove(&name);
+            }
+        }
+        Ok(())
+    }
+
+    /// Something else is outside in its place.
+    pub fn remove(&mut self, key: &str) -> io::Result<()> {
+        self.append(&Line::Gone(key.to_owned()))
     }
 
     pub fn has(&self, key: &str, stamp: &str) -> bool {
@@ -108,7 +167,7 @@ impl Ledger {
 
     /// Everything that was begun came to its end, and nothing of it is left.
     pub fn clear(&mut self) -> io::Result<()> {
-        if self.in_parts.is_empty() { Ok(()) } else { self.append(&Line::Clear) }
+        if self.in_parts.is_empty() { Ok(()) } else { self.append_if_room(&Line::Clear) }
     }
 
     /// Of these something may be left half.
@@ -123,19 +182,28 @@ impl Ledger {
     /// What is known of a file that was sent.
     pub fn get(&self, key: &str) -> io::Result<Option<Sent>> {
         let Some(known) = self.sent.get(&name(key)) else { return Ok(None) };
+        let Some(at) = known.at else { return Ok(self.unwritten.get(&name(key)).cloned()) };
         let mut text = vec![0; 16 << 10];
-        let read = self.file.read_at(&mut text, known.at)?;
+        let read = self.file.read_at(&mut text, at)?;
         let line = text[..read].split(|byte| *byte == b'\n').next().unwrap_or_default();
         match serde_json::from_slice(line)? {
             Line::Sent(sent) => Ok(Some(sent)),
-            Line::Begun(_) | Line::Clear => Ok(None),
+            Line::Begun(_) | Line::Gone(_) | Line::Clear => Ok(None),
         }
     }
 
+    /// With all that found no room before, if there is some now.
     pub fn make_durable(&mut self) -> io::Result<()> {
-        self.file.flush()?;
-        self.file.sync_data()
+        std::mem::take(&mut self.unwritten).into_values().try_for_each(|sent| self.add(sent))?;
+        match self.file.sync_data() {
+            Err(error) if is_full(&error) => Ok(()),
+            other => other,
+        }
     }
+}
+
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 fn name(key: &str) -> [u8; 16] {
@@ -151,6 +219,8 @@ fn short(stamp: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     fn sent(key: &str, stamp: &str) -> Sent {
@@ -180,5 +250,22 @@ mod tests {
         ledger.clear().unwrap();
         let ledger = Ledger::open(&path).unwrap();
         assert_eq!((ledger.in_parts(), ledger.get("b").unwrap()), (vec![], Some(sent("b", "3"))));
+    }
+
+    #[test]
+    fn what_is_gone_is_forgotten_with_all_below_it_and_may_come_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sent");
+        let mut ledger = Ledger::open(&path).unwrap();
+        for key in ["best/x", "best/d/y", "bester", "other"] {
+            ledger.add(sent(key, "1")).unwrap();
+        }
+        ledger.remove("best").unwrap();
+        ledger.add(sent("best", "2")).unwrap();
+        ledger.make_durable().unwrap();
+        for ledger in [ledger, Ledger::open(&path).unwrap()] {
+            let known = ["best/x", "best/d/y", "bester", "other"].map(|key| ledger.has(key, "1"));
+            assert_eq!((known, ledger.has("best", "2")), ([false, false, true, true], true));
+        }
     }
 }

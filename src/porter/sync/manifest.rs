@@ -3,7 +3,6 @@
 use std::{
     fs::File,
     io::{self, BufWriter, Write},
-    path::Path,
 };
 
 use model::ids::RunKey;
@@ -24,13 +23,13 @@ pub fn path(run: &RunKey) -> String {
 
 /// Writes it to a file, line by line: there may be a million.
 pub fn write(
-    to: &Path,
+    to: &File,
     run: &RunKey,
     (tree, ledger): (&Tree, &Ledger),
     (place, places): (&Place, &[Place]),
     tally: &Tally,
 ) -> io::Result<()> {
-    let mut out = BufWriter::new(File::create(to)?);
+    let mut out = BufWriter::new(to);
     write!(out, "{{\"job\":\"{}\",\"task\":\"{}\",\"attempt\":{},\"files\":[", run.job, run.task, run.attempt)?;
     let (mut links, mut first, mut written) = (Vec::new(), true, Ok(()));
     tree.walk(&mut |found| {
@@ -47,7 +46,7 @@ pub fn write(
         written.is_ok()
     });
     written?;
-    let rest = json!({ "links": links, "skipped": tally.skipped.lines() }).to_string();
+    let rest = json!({ "links": links, "skipped": tally.skipped.all() }).to_string();
     write!(out, "\n],{}", &rest[1..])?;
     out.flush()
 }

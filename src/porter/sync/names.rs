@@ -45,6 +45,13 @@ pub fn path_of(key: &str) -> Vec<u8> {
     path
 }
 
+/// What a file of a place is called here. A key that we give to no path is a name that somebody else gave, and stays as it is: so
+/// nothing becomes a `/` or a `..` that was none before.
+pub fn name_of(key: &[u8]) -> Vec<u8> {
+    let path = std::str::from_utf8(key).map(path_of).ok();
+    path.filter(|path| key_of(path).as_bytes() == key && !path.contains(&0)).unwrap_or_else(|| key.to_vec())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,6 +74,17 @@ mod tests {
                 let path = [around, &[byte], around].concat();
                 assert_eq!(path_of(&key_of(&path)), path);
             }
+        }
+    }
+
+    #[test]
+    fn a_key_that_we_never_give_is_a_name_as_it_is() {
+        for (key, name) in [("a%2541", "a%41"), ("new%0Aline", "new\nline"), ("d/100%", "d/100%")] {
+            assert_eq!(name_of(key.as_bytes()), name.as_bytes());
+        }
+        assert_eq!((name_of(b"bad%FF"), name_of(b"bad\xff")), (b"bad\xff".to_vec(), b"bad\xff".to_vec()));
+        for foreign in ["a%41", "%2Fetc%2Fcron.d%2Fx", "%2E%2E%2Fx", "d/%2e%2e/x", "%00", "bad%ff", "%2541%41"] {
+            assert_eq!(name_of(foreign.as_bytes()), foreign.as_bytes(), "{foreign}");
         }
     }
 }

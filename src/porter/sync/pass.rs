@@ -1,12 +1,6 @@
 //! One look through `/output`: what has changed and is finished goes out, a few files at a time and in bounded memory.
 
-use std::{
-    fs::{File, Metadata},
-    io,
-    os::unix::fs::MetadataExt,
-    sync::Arc,
-    time::Instant,
-};
+use std::{io, os::unix::fs::MetadataExt, sync::Arc, time::Instant};
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::{Semaphore, mpsc};
@@ -16,20 +10,20 @@ use super::{
     ledger::{Ledger, Sent, stamp},
     names::key_of,
     places::{Place, Route, route},
+    restless::Restless,
+    sending::{Extent, Not, PERMIT_BYTES, Sending, Went},
     settled,
     tree::{Found, Tree, What, leads_inside},
 };
-use crate::volumes::{Entry, Trouble, VolumeError};
+use crate::volumes::Trouble;
 
 const FILES_AT_ONCE: usize = 16;
-const PERMIT_BYTES: u64 = 64 << 10;
 const IN_MEMORY_BYTES_MAX: u64 = 48 << 20;
-/// What one large file has in memory, whatever its size.
-const LARGE_FILE_BYTES: u64 = 32 << 20;
-const SMALL_FILE_BYTES_MAX: u64 = 8 << 20;
 /// A file with holes is sent as it reads, which can be endless.
 const SPARSE_BYTES_MAX: u64 = 64 << 30;
+/// So many a person is told of; so many are written into the list.
 const SKIPPED_SHOWN_MAX: usize = 20;
+const SKIPPED_LISTED_MAX: usize = 10_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
@@ -48,27 +42,40 @@ pub struct Tally {
     /// Files that are to be looked at again.
     pub later: u64,
     pub skipped: Skipped,
+    /// The first file that cannot be read now, and why.
+    unread: Option<String>,
     pub took: std::time::Duration,
 }
 
 #[derive(Default)]
 pub struct Skipped {
-    shown: Vec<String>,
+    listed: Vec<String>,
     more: usize,
 }
 
 impl Skipped {
     fn add(&mut self, path: &[u8], why: &str) {
-        if self.shown.len() < SKIPPED_SHOWN_MAX {
-            self.shown.push(format!("{}: {why}", key_of(path)));
+        if self.listed.len() < SKIPPED_LISTED_MAX {
+            self.listed.push(format!("{}: {why}", key_of(path)));
         } else {
             self.more += 1;
         }
     }
 
-    pub fn lines(&self) -> Vec<String> {
-        let more = (self.more > 0).then(|| format!("{} more", self.more));
-        self.shown.iter().cloned().chain(more).collect()
+    /// For a person.
+    pub fn first(&self) -> Vec<String> {
+        self.lines(SKIPPED_SHOWN_MAX)
+    }
+
+    /// For the list of what is there.
+    pub fn all(&self) -> Vec<String> {
+        self.lines(SKIPPED_LISTED_MAX)
+    }
+
+    fn lines(&self, most: usize) -> Vec<String> {
+        let more = self.listed.len().saturating_sub(most) + self.more;
+        let last = (more > 0).then(|| format!("{more} more"));
+        self.listed.iter().take(most).cloned().chain(last).collect()
     }
 }
 
@@ -76,25 +83,11 @@ pub struct Pass<'a> {
     pub tree: &'a Arc<Tree>,
     pub places: &'a [Place],
     pub ledger: &'a mut Ledger,
+    pub restless: &'a mut Restless,
     pub which: Which,
     /// Told of each file that went out.
     pub progress: &'a mut dyn FnMut(&Tally),
     pub tally: Tally,
-}
-
-/// How sending one file went.
-struct Went {
-    path: Vec<u8>,
-    key: String,
-    stamp: String,
-    result: Result<Entry, Not>,
-}
-
-enum Not {
-    Later,
-    Gone,
-    Unreadable(io::Error),
-    Refused(VolumeError),
 }
 
 impl Pass<'_> {
@@ -118,17 +111,18 @@ impl Pass<'_> {
                 Some(went) = going.next(), if !going.is_empty() => self.take(went)?,
                 next = found.recv(), if !all_found && going.len() < FILES_AT_ONCE => match next {
                     None => all_found = true,
-                    Some(next) => if let Some((place, key, seen)) = self.choose(&next)? {
-                        going.push(send(self.tree.clone(), place, self.which, room.clone(), (next.path, key, seen)));
+                    Some(next) => if let Some((place, sending)) = self.choose(&next)? {
+                        going.push(sending.send(self.tree.clone(), place, room.clone()));
                     },
                 },
             }
         }
-        self.ledger.make_durable().map_err(Stuck::of_disk)
+        self.ledger.make_durable().map_err(Stuck::of_disk)?;
+        self.tally.unread.take().map_or(Ok(()), |why| Err(Stuck::of(why)))
     }
 
     /// Answers where a file is to be sent now, if it is.
-    fn choose<'b>(&mut self, found: &Found) -> Result<Option<(&'b Place, String, Metadata)>, Stuck>
+    fn choose<'b>(&mut self, found: &Found) -> Result<Option<(&'b Place, Sending)>, Stuck>
     where
         Self: 'b,
     {
@@ -141,7 +135,10 @@ impl Pass<'_> {
                 return Ok(None);
             }
             What::Special(what) => return Ok(self.skip(found, &format!("is {what}"))),
-            What::Closed(error) => return Ok(self.skip(found, &format!("cannot be read: {error}"))),
+            What::Closed(error) => {
+                self.not_read(&found.path, error.kind(), &error.to_string());
+                return Ok(None);
+            }
         };
         let (place, key) = match route(self.places, &found.path) {
             Route::To(place, key) => (place, key),
@@ -157,14 +154,21 @@ impl Pass<'_> {
             self.tally.sent += 1;
             return Ok(None);
         }
-        if self.which == Which::Finished && !settled::is_quiet(metadata) {
-            self.tally.later += 1;
-            return Ok(None);
-        }
-        if place.leaves_parts(metadata.len()) {
+        let extent = match self.which {
+            Which::All => Extent::Whole,
+            Which::Finished if settled::is_quiet(metadata) => Extent::Finished,
+            Which::Finished => match self.restless.look(&found.path, Instant::now()) {
+                Some(so_far) => so_far,
+                None => {
+                    self.tally.later += 1;
+                    return Ok(None);
+                }
+            },
+        };
+        if place.leaves_parts(metadata.len()) && extent != Extent::SoFar(None) {
             self.ledger.begin(&key_of(&found.path)).map_err(Stuck::of_disk)?;
         }
-        Ok(Some((place, key, metadata.clone())))
+        Ok(Some((place, Sending { path: found.path.clone(), key, bytes: metadata.len(), extent })))
     }
 
     fn skip<T>(&mut self, found: &Found, why: &str) -> Option<T> {
@@ -172,10 +176,32 @@ impl Pass<'_> {
         None
     }
 
+    /// What its owner has closed stays closed. Whatever else keeps us from reading something may pass, and nothing is whole before;
+    /// meanwhile the rest goes out.
+    fn not_read(&mut self, path: &[u8], kind: io::ErrorKind, why: &str) {
+        match (kind, self.which) {
+            (io::ErrorKind::PermissionDenied, _) => self.tally.skipped.add(path, &format!("cannot be read: {why}")),
+            (_, Which::Finished) => self.tally.later += 1,
+            (_, Which::All) => {
+                self.tally.unread.get_or_insert_with(|| format!("{} cannot be read now: {why}", key_of(path)));
+            }
+        }
+    }
+
     fn take(&mut self, went: Went) -> Result<(), Stuck> {
+        let key = key_of(&went.path);
+        if let Some(moved) = went.moved.as_deref().and_then(|moved| key.strip_suffix(went.key.strip_prefix(moved)?)) {
+            self.ledger.remove(moved).map_err(Stuck::of_disk)?;
+        }
+        match (went.extent, &went.result) {
+            (Extent::SoFar(_), Ok(_) | Err(Not::Later | Not::Refused(_))) => {
+                self.restless.saw(went.path.clone(), went.seen, Instant::now())
+            }
+            (Extent::Whole | Extent::Finished | Extent::SoFar(_), _) => self.restless.forget(&went.path),
+        }
         match went.result {
             Ok(entry) => {
-                let sent = Sent { key: key_of(&went.path), size: entry.size, etag: entry.etag, stamp: went.stamp };
+                let sent = Sent { key, size: entry.size, etag: entry.etag, stamp: went.stamp };
                 self.ledger.add(sent).map_err(Stuck::of_disk)?;
                 self.tally.sent += 1;
                 (self.progress)(&self.tally);
@@ -187,9 +213,10 @@ impl Pass<'_> {
                     self.tally.skipped.add(&went.path, "vanished before it was copied");
                 }
             }
-            Err(Not::Unreadable(error)) => self.tally.skipped.add(&went.path, &format!("cannot be read: {error}")),
+            Err(Not::Unreadable(error)) => self.not_read(&went.path, error.kind(), &error.to_string()),
             Err(Not::Refused(error)) => match &error.trouble {
                 Trouble::Changed { .. } => self.tally.later += 1,
+                Trouble::Unread { why } => self.not_read(&went.path, io::ErrorKind::Other, why),
                 // It may be this file alone that the store does not take; whether anything goes there is seen at the end.
                 Trouble::Never { why } => {
                     self.tally.skipped.add(&went.path, &format!("{} does not take it as {}: {}", error.at, went.key, why.en))
@@ -211,33 +238,19 @@ fn walked(tree: Arc<Tree>) -> mpsc::Receiver<Found> {
     receiver
 }
 
-async fn send(tree: Arc<Tree>, place: &Place, which: Which, room: Arc<Semaphore>, (path, key, seen): (Vec<u8>, String, Metadata)) -> Went {
-    let bytes = if seen.len() <= SMALL_FILE_BYTES_MAX { seen.len().max(1) } else { LARGE_FILE_BYTES };
-    let permits = u32::try_from(bytes.div_ceil(PERMIT_BYTES)).unwrap_or(u32::MAX);
-    let _room = room.acquire_many(permits).await.expect("nobody closes it");
-    let name = path.clone();
-    let opened = tokio::task::spawn_blocking(move || open(&tree, &name, which)).await;
-    let (stamp, result) = match opened.unwrap_or_else(|error| Err(Not::Unreadable(io::Error::other(error)))) {
-        Err(not) => (String::new(), Err(not)),
-        Ok((file, seen)) => (stamp(&seen), place.store.put_unchanged(&key, &file, &seen).await.map_err(Not::Refused)),
-    };
-    Went { path, key, stamp, result }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Opens a file that is finished, and looks at it once more: what is sent is what it is like now.
-fn open(tree: &Tree, path: &[u8], which: Which) -> Result<(File, Metadata), Not> {
-    let not = |error: io::Error| if error.kind() == io::ErrorKind::NotFound { Not::Gone } else { Not::Unreadable(error) };
-    let file = tree.file(path).map_err(not)?;
-    if which == Which::Finished {
-        let metadata = file.metadata().map_err(not)?;
-        if !settled::nobody_writes(&file, &metadata, path) {
-            return Err(Not::Later);
+    #[test]
+    fn a_person_is_told_of_some_that_were_skipped_and_how_many_more_and_the_list_has_all() {
+        let mut skipped = Skipped::default();
+        assert_eq!((skipped.first().len(), skipped.all().len()), (0, 0));
+        for number in 0..SKIPPED_LISTED_MAX + 5 {
+            skipped.add(format!("pipe-{number}").as_bytes(), "is a pipe");
         }
-        settled::clean_pages(&file).map_err(not)?;
+        let (first, all) = (skipped.first(), skipped.all());
+        assert_eq!((first.len(), first[0].as_str(), first[20].as_str()), (21, "pipe-0: is a pipe", "9985 more"));
+        assert_eq!((all.len(), all[SKIPPED_LISTED_MAX].as_str()), (SKIPPED_LISTED_MAX + 1, "5 more"));
     }
-    let metadata = file.metadata().map_err(not)?;
-    if which == Which::Finished && !settled::is_quiet(&metadata) {
-        return Err(Not::Later);
-    }
-    Ok((file, metadata))
 }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     rundir::RunDir,
-    volumes::{self, Store},
+    volumes::{self, Store, VolumeError},
 };
 
 /// One output and its place outside.
@@ -42,6 +42,8 @@ pub enum Route<'a> {
 
 /// Our own files lie beside the task's, in a directory that no task's file is copied to.
 pub const OURS: &str = ".trainmaster";
+/// What had to make way.
+const REPLACED: &str = ".trainmaster/replaced";
 const S3_KEY_BYTES_MAX: usize = 1_024;
 const LOCAL_NAME_BYTES_MAX: usize = 255;
 const LOCAL_PATH_BYTES_MAX: usize = 3_800;
@@ -139,6 +141,13 @@ impl Place {
         }
     }
 
+    /// In a directory, what was a file before may be a directory now, and the other way round: what is there is moved aside.
+    /// Answers what was moved, and nothing where there is nothing to try again.
+    pub async fn make_way(&self, key: &str) -> Option<Result<Option<String>, VolumeError>> {
+        let aside = self.below(REPLACED);
+        if self.is_local { Some(self.store.make_way(&self.base, self.inside(key), &aside).await) } else { None }
+    }
+
     /// A path of the store as seen from the place.
     pub fn inside<'a>(&self, key: &'a str) -> &'a str {
         key.strip_prefix(&self.base).map_or(key, |rest| rest.trim_start_matches('/'))
@@ -164,6 +173,15 @@ impl Place {
             Route::To(place, key) if std::ptr::eq(place, self) => Some(key),
             Route::To(..) | Route::Nowhere | Route::Refused(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+impl Place {
+    /// A directory of this machine for everything.
+    pub fn at(directory: &Path) -> Self {
+        let shown = directory.display().to_string();
+        Self { name: None, store: Store::of_host(&shown).unwrap(), base: String::new(), shown, not_ours: Vec::new(), is_local: true }
     }
 }
 

@@ -47,7 +47,7 @@ fn lease(file: &File, kind: i32) -> io::Result<()> {
 }
 
 /// Files that are held open for hours and are good to read at any length.
-fn grows_by_lines(name: &[u8]) -> bool {
+pub fn grows_by_lines(name: &[u8]) -> bool {
     let last = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let ends = [&b".log"[..], b".jsonl", b".csv", b".tsv", b".txt", b".out", b".err"];
     ends.iter().any(|end| last.ends_with(end)) || last.windows(8).any(|part| part == b"tfevents")

@@ -61,7 +61,7 @@ impl S3 {
         }
         if size <= PART_BYTES {
             let bytes = piece(file, 0, size, Buffers::default()).await?;
-            guard.check(file)?;
+            guard.checked(file).await?;
             return self.put_bytes(path, bytes).await;
         }
         let key = self.key(path);
@@ -143,7 +143,7 @@ impl S3 {
         let put: Vec<Option<Result<Part, Trouble>>> = numbers.map(put).buffer_unordered(at_once).collect().await;
         let mut parts = put.into_iter().flatten().collect::<Result<Vec<Part>, Trouble>>()?;
         parts.sort_by_key(|part| part.number);
-        guard.check(file)?;
+        guard.checked(file).await?;
         self.complete(path, &upload.id, &parts, size).await
     }
 
@@ -245,18 +245,18 @@ impl S3 {
 
 /// A piece of a file, read by offset on a thread that may wait for a disk.
 async fn piece(file: &File, from: u64, length: u64, buffers: Buffers) -> Result<Bytes, Trouble> {
-    let file = file.try_clone()?;
+    let file = file.try_clone().map_err(|error| Trouble::unread(&error))?;
     let read = move || -> Result<Bytes, Trouble> {
         let length = usize::try_from(length).map_err(|_| Trouble::never(("too large for this machine", "对这台机器来说太大了")))?;
         buffers.filled(length, |bytes| match file.read_exact_at(bytes, from) {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 Err(Trouble::changed("the file became shorter while it was read"))
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(Trouble::unread(&error)),
             Ok(()) => Ok(()),
         })
     };
-    tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| Err(Trouble::never(broke_off(&error))))
+    tokio::task::spawn_blocking(read).await.unwrap_or_else(|error| Err(broke_off(&error)))
 }
 
 /// The store compares it with what came, so a byte that changed on the way is noticed at once.
