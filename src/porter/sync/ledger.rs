@@ -1,6 +1,7 @@
 //! What is outside already, on disk, so that whoever comes after us sends only what differs.
 //!
-//! A line for each file that was sent, the last one of a path counts; in memory a few bytes for each path.
+//! The first line says where that is: what was sent elsewhere is not there. Then a line for each file that was sent, the last one of
+//! a path counts; in memory a few bytes for each path.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -17,6 +18,8 @@ use sha2::{Digest, Sha256};
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
+    /// Where everything went that the lines below tell of.
+    At(String),
     /// From now on something may be left half.
     Begun(String),
     Sent(Sent),
@@ -56,20 +59,28 @@ pub fn stamp(metadata: &Metadata) -> String {
 }
 
 impl Ledger {
-    pub fn open(path: &Path) -> io::Result<Self> {
+    /// What has gone to these places. One that tells of others, or does not say which, is begun anew.
+    pub fn open(path: &Path, places: &str) -> io::Result<Self> {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)?;
         let mut ledger = Self { file, end: 0, sent: HashMap::new(), in_parts: BTreeSet::new() };
-        ledger.read()?;
+        ledger.read(places)?;
+        if ledger.end == 0 {
+            ledger.append(&Line::At(places.to_owned()))?;
+        }
         Ok(ledger)
     }
 
-    fn read(&mut self) -> io::Result<()> {
+    fn read(&mut self, places: &str) -> io::Result<()> {
         let mut reader = BufReader::new(self.file.try_clone()?);
         let mut text = Vec::new();
         while reader.read_until(b'\n', &mut text)? > 0 {
             // A line that is not whole was being written when somebody died; nothing came after it.
             let Ok(line) = serde_json::from_slice::<Line>(&text) else { break };
+            let begins_here = matches!(&line, Line::At(at) if at == places);
+            if self.end == 0 && !begins_here {
+                break;
+            }
             self.note(&line, self.end);
             self.end += text.len() as u64;
             text.clear();
@@ -79,6 +90,7 @@ impl Ledger {
 
     fn note(&mut self, line: &Line, at: u64) {
         match line {
+            Line::At(_) => {}
             Line::Begun(key) => _ = self.in_parts.insert(key.clone()),
             Line::Sent(sent) => _ = self.sent.insert(name(&sent.key), Known { stamp: short(&sent.stamp), at }),
             Line::Clear => self.in_parts.clear(),
@@ -128,7 +140,7 @@ impl Ledger {
         let line = text[..read].split(|byte| *byte == b'\n').next().unwrap_or_default();
         match serde_json::from_slice(line)? {
             Line::Sent(sent) => Ok(Some(sent)),
-            Line::Begun(_) | Line::Clear => Ok(None),
+            Line::At(_) | Line::Begun(_) | Line::Clear => Ok(None),
         }
     }
 
@@ -161,7 +173,7 @@ mod tests {
     fn what_was_sent_is_known_again_and_half_a_line_is_forgotten() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sent");
-        let mut ledger = Ledger::open(&path).unwrap();
+        let mut ledger = Ledger::open(&path, "here").unwrap();
         assert!(ledger.is_empty());
         ledger.begin("a").unwrap();
         ledger.begin("b").unwrap();
@@ -171,14 +183,29 @@ mod tests {
         drop(ledger);
         let whole = std::fs::metadata(&path).unwrap().len();
         OpenOptions::new().append(true).open(&path).unwrap().write_all(br#"{"sent":{"key":"b","#).unwrap();
-        let mut ledger = Ledger::open(&path).unwrap();
+        let mut ledger = Ledger::open(&path, "here").unwrap();
         assert_eq!((ledger.has("a", "1"), ledger.has("a", "2"), ledger.has("b", "1")), (false, true, false));
         assert_eq!((ledger.in_parts(), ledger.get("a").unwrap()), (vec!["a".to_owned(), "b".to_owned()], Some(sent("a", "2"))));
         assert_eq!(std::fs::metadata(&path).unwrap().len(), whole);
         ledger.add(sent("b", "3")).unwrap();
         assert_eq!(ledger.get("b").unwrap(), Some(sent("b", "3")));
         ledger.clear().unwrap();
-        let ledger = Ledger::open(&path).unwrap();
+        let ledger = Ledger::open(&path, "here").unwrap();
         assert_eq!((ledger.in_parts(), ledger.get("b").unwrap()), (vec![], Some(sent("b", "3"))));
+    }
+
+    #[test]
+    fn what_went_elsewhere_is_not_here() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sent");
+        Ledger::open(&path, "bucket a").unwrap().add(sent("model", "1")).unwrap();
+        assert!(Ledger::open(&path, "bucket a").unwrap().has("model", "1"));
+        let mut ledger = Ledger::open(&path, "bucket b").unwrap();
+        assert!(ledger.is_empty() && ledger.get("model").unwrap().is_none());
+        ledger.add(sent("log", "1")).unwrap();
+        let ledger = Ledger::open(&path, "bucket b").unwrap();
+        assert_eq!((ledger.has("log", "1"), ledger.has("model", "1")), (true, false));
+        std::fs::write(&path, "{\"sent\":{\"key\":\"model\",\"size\":3,\"etag\":\"e\",\"stamp\":\"1\"}}\n").unwrap();
+        assert!(Ledger::open(&path, "bucket b").unwrap().is_empty(), "it does not say where");
     }
 }
