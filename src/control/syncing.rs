@@ -122,7 +122,7 @@ fn order_of(sql: &Sql<'_>, run: &RunKey) -> Result<Option<RunOrder>, StoreError>
     let Some(job) = readable(sql, run.job)? else { return Ok(None) };
     let gang = queue::beside(sql, &job, run)?;
     let own = gang.iter().find(|it| it.run == *run);
-    own.and_then(|own| order(&job, &gang, own)).map(|order| super::with_volumes(sql, &job.plan, order)).transpose()
+    own.and_then(|own| order(&job, &gang, own)).map(|order| super::with_volumes(sql, (&job.owner, &job.plan), order)).transpose()
 }
 
 async fn note(control: &Control, run: RunKey, synced: Synced) -> anyhow::Result<()> {
