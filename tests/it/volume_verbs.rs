@@ -295,8 +295,7 @@ fn a_file_that_a_job_writes_while_it_is_copied_is_taken_again_and_the_others_com
         });
         let mut command = Command::new(binary());
         command.args(["files", "cp", "puts:/output", to]).env("TRAINMASTER_URL", &line.endpoint).env("TRAINMASTER_TOKEN", house.token());
-        let output = command.current_dir(house.place()).output().unwrap();
-        output
+        command.current_dir(house.place()).output().unwrap()
     };
     let files = |to: &str| tree(&house.place().join(to)).into_iter().map(|(path, _)| path).collect::<Vec<_>>();
     done(&copied("twice", 2));
