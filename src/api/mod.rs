@@ -164,6 +164,7 @@ fn routes_with_policies() -> Routes {
         .add(Policy::User, routes!(volumes::list, volumes::add))
         .add(Policy::User, routes!(volumes::show, volumes::remove))
         .add(Policy::User, routes!(volumes::test))
+        .add(Policy::User, routes!(volumes::set_credentials))
         .add(Policy::User, routes!(files::list))
         .add(Policy::User, routes!(file_content::read, file_content::put, file_content::remove))
         .add(Policy::User, routes!(files_archive::archive))

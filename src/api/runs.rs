@@ -39,7 +39,7 @@ pub async fn order(State(app): AppState, OwnRun(run): OwnRun) -> Result<Json<Run
         let gang = control::beside(sql, &job, &run)?;
         let order = gang.iter().find(|it| it.run == run).and_then(|own| control::order(&job, &gang, own));
         let order = order.map(|order| control::gang_order::complete(order, &job, &gang, &run_key));
-        order.map(|order| control::with_volumes(sql, &job.plan, order)).transpose()
+        order.map(|order| control::with_volumes(sql, (&job.owner, &job.plan), order)).transpose()
     };
     app.store.read(read).await?.map(Json).ok_or(Error::NoSuchRun(text))
 }

@@ -103,7 +103,7 @@ fn needed(sql: &Sql<'_>, app: &App, run: &RunKey) -> Result<Option<Result<RunSec
     if own.state.is_over() {
         // The child is gone, and with it whatever needed the job's secrets; its output may still have to be saved.
         let copies = own.sync.as_ref().is_some_and(SyncState::is_pending);
-        let volumes = || volumes::credentials(sql, app, &job.plan).map(|volumes| RunSecrets { volumes, ..RunSecrets::default() });
+        let volumes = || volumes::credentials(sql, app, &job).map(|volumes| RunSecrets { volumes, ..RunSecrets::default() });
         return Ok(Some(if copies { volumes() } else { Err(Error::StaleRun) }));
     }
     let Some(role) = job.plan.role(&run.task.role) else { return Ok(None) };
@@ -111,5 +111,5 @@ fn needed(sql: &Sql<'_>, app: &App, run: &RunKey) -> Result<Option<Result<RunSec
         Ok(values) => values.0,
         Err(gone) => return Ok(Some(Err(Error::NoSuchSecret(gone)))),
     };
-    Ok(Some(volumes::credentials(sql, app, &job.plan).map(|volumes| RunSecrets { values, volumes })))
+    Ok(Some(volumes::credentials(sql, app, &job).map(|volumes| RunSecrets { values, volumes })))
 }

@@ -1,4 +1,4 @@
-//! Volumes: list, add, show, remove, test. What opens one goes in and never comes out.
+//! Volumes: list, add, show, remove, test, and other keys. What opens one goes in and never comes out.
 
 use std::{
     collections::BTreeMap,
@@ -16,14 +16,16 @@ use model::{
     said,
     volume::{Credentials, Volume},
     wire::{ErrorBody, NewVolume, VolumeCheck, VolumeView},
+    words::Words,
 };
 
-use super::{App, AppState, extract::Body, guard::Caller};
+use super::{App, AppState, extract::Body, guard::Caller, jobs::label};
 use crate::{
     control::now_ms,
     error::Error,
     store::{
         Sql, Written,
+        jobs::Job,
         tokens::{Holder, Role},
         volumes::{self as rows, StoredVolume},
     },
@@ -34,7 +36,7 @@ use crate::{
 #[utoipa::path(get, path = "/api/v1/volumes", responses((status = 200, body = Vec<VolumeView>)))]
 pub async fn list(State(app): AppState, Caller(holder): Caller) -> Result<Json<Vec<VolumeView>>, Error> {
     let all = app.store.read(rows::list).await?;
-    Ok(Json(all.into_iter().filter(|volume| may_use(&holder, volume)).map(view).collect()))
+    Ok(Json(all.into_iter().filter(|volume| volume.is_for(&holder)).map(view).collect()))
 }
 
 /// Adds a volume. A directory of the server's machine can only be added by an administrator.
@@ -42,12 +44,7 @@ pub async fn list(State(app): AppState, Caller(holder): Caller) -> Result<Json<V
     responses((status = 201, body = VolumeView), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody),
         (status = 409, body = ErrorBody), (status = 422, body = ErrorBody)))]
 pub async fn add(State(app): AppState, Caller(holder): Caller, Body(body): Body) -> Result<(StatusCode, Json<VolumeView>), Error> {
-    // The message of a parser may quote what it read, and that may be a secret.
-    let bad = |error: serde_json::Error| Error::BadValue {
-        name: "body",
-        value: "******".into(),
-        wanted: said!("a volume ({:?} error)", "数据卷（{:?} 错误）", error.classify()),
-    };
+    let bad = |error: serde_json::Error| not_read(said!("a volume ({:?} error)", "数据卷（{:?} 错误）", error.classify()));
     let new: NewVolume = serde_json::from_slice(&body).map_err(bad)?;
     check(&app, &holder, &new)?;
     let sealed = new.credentials.as_ref().map(|credentials| seal(&app, &new.name, credentials)).transpose()?;
@@ -58,6 +55,11 @@ pub async fn add(State(app): AppState, Caller(holder): Caller, Body(body): Body)
         Written::Yes => Ok((StatusCode::CREATED, Json(view(stored)))),
         Written::Stale => Err(Error::VolumeTaken(stored.name.to_string())),
     }
+}
+
+/// The message of a parser may quote what it read, and that may be a secret.
+fn not_read(wanted: Words) -> Error {
+    Error::BadValue { name: "body", value: "******".into(), wanted }
 }
 
 fn check(app: &App, holder: &Holder, new: &NewVolume) -> Result<(), Error> {
@@ -104,21 +106,50 @@ pub async fn show(State(app): AppState, Caller(holder): Caller, Path(name): Path
 #[utoipa::path(delete, path = "/api/v1/volumes/{volume}", params(("volume" = String, Path)),
     responses((status = 204), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)))]
 pub async fn remove(State(app): AppState, Caller(holder): Caller, Path(name): Path<String>) -> Result<StatusCode, Error> {
-    let volume = found(&app, &holder, &name).await?;
-    if holder.role != Role::Admin && volume.owner != holder.user {
-        return Err(Error::Forbidden);
-    }
-    let name = volume.name;
+    let name = owned(&app, &holder, &name).await?.name;
     app.store
         .write(move |sql: &Sql<'_>| {
-            if let Some(job) = rows::used_by(sql, &name)? {
-                return Ok(Err(Error::VolumeInUse { volume: name.to_string(), job }));
+            if let Some(job) = rows::used_by(sql, &name)?.first() {
+                return Ok(Err(Error::VolumeInUse { volume: name.to_string(), job: label(job) }));
             }
             // One that somebody else has just removed is gone as wished.
             let (Written::Yes | Written::Stale) = rows::remove(sql, &name)?;
             Ok(Ok(StatusCode::NO_CONTENT))
         })
         .await?
+}
+
+/// Gives a bucket other keys. What it is and where stays; jobs that wait for it try again with them at once.
+#[utoipa::path(put, path = "/api/v1/volumes/{volume}/credentials", params(("volume" = String, Path)),
+    request_body = BTreeMap<String, String>,
+    responses((status = 200, body = VolumeView), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody),
+        (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)))]
+pub async fn set_credentials(
+    State(app): AppState,
+    Caller(holder): Caller,
+    Path(name): Path<String>,
+    Body(body): Body,
+) -> Result<Json<VolumeView>, Error> {
+    let bad =
+        |error: serde_json::Error| not_read(said!("the keys of a bucket ({:?} error)", "存储桶的密钥（{:?} 错误）", error.classify()));
+    let credentials: Credentials = serde_json::from_slice(&body).map_err(bad)?;
+    let volume = owned(&app, &holder, &name).await?;
+    if !matches!(volume.volume, Volume::S3 { .. }) {
+        let wanted = said!("a bucket: nothing else has keys", "存储桶：其他数据卷没有密钥");
+        return Err(Error::BadValue { name: "volume", value: name, wanted });
+    }
+    volumes::open(&volume.volume, Some(&credentials))?;
+    let sealed = seal(&app, &volume.name, &credentials)?;
+    let seen = volume.clone();
+    let set = move |sql: &Sql<'_>| match rows::set_keys(sql, &seen, &sealed)? {
+        Written::Yes => rows::used_by(sql, &seen.name).map(Some),
+        Written::Stale => Ok(None),
+    };
+    let waiting = app.store.write(set).await?.ok_or_else(|| Error::NoSuchVolume(name.clone()))?;
+    for job in waiting {
+        app.nudge.sync(job.id);
+    }
+    Ok(Json(view(found(&app, &holder, &name).await?)))
 }
 
 /// Tries what jobs will do with a volume: list, write, read, remove.
@@ -139,7 +170,13 @@ pub async fn found(app: &App, holder: &Holder, name: &str) -> Result<StoredVolum
     let nobody = || Error::NoSuchVolume(name.to_owned());
     let wanted = VolumeName::parse(name).map_err(|_| nobody())?;
     let volume = app.store.read(move |sql| rows::get(sql, &wanted)).await?;
-    volume.filter(|volume| may_use(holder, volume)).ok_or_else(nobody)
+    volume.filter(|volume| volume.is_for(holder)).ok_or_else(nobody)
+}
+
+/// A volume that is the caller's to change; an administrator may change every one.
+async fn owned(app: &App, holder: &Holder, name: &str) -> Result<StoredVolume, Error> {
+    let volume = found(app, holder, name).await?;
+    if holder.role == Role::Admin || volume.owner == holder.user { Ok(volume) } else { Err(Error::Forbidden) }
 }
 
 /// Opens a volume that the caller may use.
@@ -160,25 +197,20 @@ pub async fn check_named(app: &App, holder: &Holder, plan: &Plan) -> Result<(), 
         return Ok(());
     }
     let all = app.store.read(rows::list).await?;
-    let known = all.into_iter().filter(|volume| may_use(holder, volume)).map(|it| (it.name, it.volume)).collect();
+    let known = all.into_iter().filter(|volume| volume.is_for(holder)).map(|it| (it.name, it.volume)).collect();
     let problems = plan.volume_problems(&known);
     if problems.is_empty() { Ok(()) } else { Err(Error::BadSpec(problems)) }
 }
 
-/// What opens the volumes that a plan names, as far as they need anything.
-pub fn credentials(sql: &Sql<'_>, app: &App, plan: &Plan) -> Result<BTreeMap<VolumeName, Credentials>, Error> {
+/// What opens the volumes that a job names, as far as they need anything.
+pub fn credentials(sql: &Sql<'_>, app: &App, job: &Job) -> Result<BTreeMap<VolumeName, Credentials>, Error> {
     let mut credentials = BTreeMap::new();
-    for name in plan.volumes() {
-        if let Some(sealed) = rows::get(sql, name)?.and_then(|volume| volume.sealed) {
-            credentials.insert(name.clone(), unseal(app, name, &sealed)?);
+    for volume in rows::of_plan(sql, &job.owner, &job.plan)? {
+        if let Some(sealed) = volume.sealed {
+            credentials.insert(volume.name.clone(), unseal(app, &volume.name, &sealed)?);
         }
     }
     Ok(credentials)
-}
-
-/// What administrators and the configuration add is there for everyone; what others add is their own.
-fn may_use(holder: &Holder, volume: &StoredVolume) -> bool {
-    volume.shared || holder.role == Role::Admin || volume.owner == holder.user
 }
 
 fn view(volume: StoredVolume) -> VolumeView {

@@ -47,8 +47,8 @@ pub async fn copy(context: &Context, args: &CopyArgs) -> Result<Exit, Failure> {
 /// From the server to here.
 async fn out(context: &Context, from: &Remote, to: &Path) -> Result<Exit, Failure> {
     let progress = Transfer::new();
-    if let (Some((job, task)), true) = (from.output_of(), to.extension() == Some(OsStr::new("tar"))) {
-        copy_out::archive(context, (job, task.or(some(&from.path))), to, &progress).await?;
+    if to.extension() == Some(OsStr::new("tar")) && from.whose() != Whose::Volume && !is_file(context, from).await? {
+        copy_out::archive(context, from, to, &progress).await?;
         return Ok(Exit::Done);
     }
     let mut listing = Listing::open(context, from, true).await?;
@@ -60,15 +60,39 @@ async fn out(context: &Context, from: &Remote, to: &Path) -> Result<Exit, Failur
         }
     }
     let progress = &progress;
-    let fetch = |file: copy_out::Wanted| async move { copy_out::fetch(context, from, &file, progress).await };
-    let count = files.len();
-    stream::iter(files).map(fetch).buffer_unordered(AT_ONCE_MAX).try_collect::<Vec<()>>().await?;
+    let fetch = |file: copy_out::Wanted| async move { unless_gone(copy_out::fetch(context, from, file, progress).await, from) };
+    let copied: Vec<Copied> = stream::iter(files).map(fetch).buffer_unordered(AT_ONCE_MAX).try_collect().await?;
+    let count = copied.iter().filter(|it| **it == Copied::Yes).count();
     progress.done(&format!("{count} files copied"));
-    Ok(listing.exit())
+    Ok(if count == copied.len() { listing.exit() } else { Exit::You })
 }
 
-fn some(text: &str) -> Option<&str> {
-    Some(text).filter(|text| !text.is_empty())
+/// Whether one file of many was copied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Copied {
+    Yes,
+    /// Nothing was wrong but this one file, and that was told.
+    No,
+}
+
+/// A job that runs writes and removes files while they are copied. That is told, and does not keep the others from coming.
+fn unless_gone(fetched: Result<(), Failure>, from: &Remote) -> Result<Copied, Failure> {
+    let is_of_many = |failure: &Failure| matches!(failure.body.code.as_str(), copy_out::CHANGED | copy_out::GONE);
+    match fetched {
+        Ok(()) => Ok(Copied::Yes),
+        Err(failure) if from.whose() != Whose::Volume && is_of_many(&failure) => {
+            output::failure(&failure, false);
+            Ok(Copied::No)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Whether it is one file, which may be an archive itself.
+async fn is_file(context: &Context, from: &Remote) -> Result<bool, Failure> {
+    let mut listing = Listing::open(context, from, false).await?;
+    let first = listing.next().await?;
+    Ok(first.is_some_and(|it| it.path == from.path && matches!(it.kind, FileKind::File { .. })))
 }
 
 /// Where a file belongs here: what was asked for itself gets the name it is given, what lies below it keeps

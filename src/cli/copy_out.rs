@@ -9,19 +9,28 @@ use std::{
 
 use http_body_util::BodyExt;
 use hyper::{Response, StatusCode, body::Incoming};
+use model::wire::{FileKind, FileView};
 use sha2::{Digest, Sha256};
 
 use super::{
-    context::{Context, in_time, job_path, query},
-    failure::Failure,
+    context::{Context, in_time},
+    failure::{Exit, Failure},
+    listing::Listing,
     output::Transfer,
     remote::Remote,
     retry::{Patience, Tries},
+    terminal::plain,
 };
 use crate::{
     client::{Call, ClientError},
     run_token::hex,
 };
+
+/// How often a file is begun that somebody writes to meanwhile.
+const BEGINNINGS_MAX: u32 = 5;
+/// The codes of a file that is another one now, and of one that is not there.
+pub const CHANGED: &str = "file_changed";
+pub const GONE: &str = "no_such_file";
 
 /// A file of the server and where it goes.
 pub struct Wanted {
@@ -31,14 +40,44 @@ pub struct Wanted {
     pub etag: String,
 }
 
-pub async fn fetch(context: &Context, from: &Remote, wanted: &Wanted, progress: &Transfer) -> Result<(), Failure> {
+/// Fetches a file; from its start again, if it is another one than was listed.
+pub async fn fetch(context: &Context, from: &Remote, mut wanted: Wanted, progress: &Transfer) -> Result<(), Failure> {
+    for _ in 0..BEGINNINGS_MAX {
+        match fetch_as_listed(context, from, &wanted, progress).await {
+            Err(failure) if failure.body.code == CHANGED => {}
+            other => return other,
+        }
+        // What came of the old one is of no use.
+        let _was_not_begun = fs::remove_file(part_of(&wanted.to, &wanted.etag));
+        wanted = listed_anew(context, from, wanted).await?;
+    }
+    Err(written_to(from, &wanted))
+}
+
+fn written_to(from: &Remote, wanted: &Wanted) -> Failure {
+    let message = format!("{} is written to again and again, and was not copied", plain(&from.shown(&wanted.path)));
+    Failure::new(Exit::You, CHANGED, message).hint("copy it when whoever writes it is done")
+}
+
+/// What there is now in the place of a file.
+async fn listed_anew(context: &Context, from: &Remote, wanted: Wanted) -> Result<Wanted, Failure> {
+    let mut listing = Listing::open(context, &from.at(&wanted.path), false).await?;
+    while let Some(FileView { path, kind }) = listing.next().await? {
+        if let (true, FileKind::File { size, etag, .. }) = (path == wanted.path, kind) {
+            return Ok(Wanted { size, etag, ..wanted });
+        }
+    }
+    Err(Failure::new(Exit::You, GONE, format!("{} is not there any more", plain(&from.shown(&wanted.path)))))
+}
+
+async fn fetch_as_listed(context: &Context, from: &Remote, wanted: &Wanted, progress: &Transfer) -> Result<(), Failure> {
     let told = |error: std::io::Error| Failure::usage(format!("{} cannot be written: {error}", wanted.to.display()));
     if let Some(above) = wanted.to.parent() {
         fs::create_dir_all(above).map_err(told)?;
     }
     let part = part_of(&wanted.to, &wanted.etag);
     let mut file = OpenOptions::new().create(true).append(true).open(&part).map_err(told)?;
-    let mut have = file.metadata().map_err(told)?.len();
+    let mut have = begin(&file, wanted).map_err(told)?;
     progress.add(have.min(wanted.size));
     let mut tries = Tries::new(Patience::ASKING);
     while have != wanted.size || wanted.size == 0 {
@@ -49,9 +88,20 @@ pub async fn fetch(context: &Context, from: &Remote, wanted: &Wanted, progress: 
             Err(failure) => return Err(failure),
         }
         have = file.metadata().map_err(told)?.len();
+        if have != wanted.size {
+            have = begin(&file, wanted).map_err(told)?;
+        }
     }
     file.sync_all().map_err(told)?;
     fs::rename(&part, &wanted.to).map_err(told)
+}
+
+/// How much is there to go on from: nothing of a file without an ETag, since nobody can say whether the rest belongs to it.
+fn begin(file: &File, wanted: &Wanted) -> std::io::Result<u64> {
+    if wanted.etag.is_empty() {
+        file.set_len(0)?;
+    }
+    Ok(file.metadata()?.len())
 }
 
 /// `model.bin` becomes `model.bin.1a2b3c4d.part`: another content is another part.
@@ -90,11 +140,10 @@ async fn write(mut answer: Response<Incoming>, file: &mut File, progress: &Trans
     Ok(())
 }
 
-/// All that a job, or one task of it, has put out, as one tar file.
-pub async fn archive(context: &Context, (job, task): (&str, Option<&str>), to: &Path, progress: &Transfer) -> Result<(), Failure> {
+/// Everything below a place, as one tar file.
+pub async fn archive(context: &Context, from: &Remote, to: &Path, progress: &Transfer) -> Result<(), Failure> {
     let told = |error: std::io::Error| Failure::usage(format!("{} cannot be written: {error}", to.display()));
-    let path = job_path(job, "/output/archive") + &query(&[("task", task.map(str::to_owned))]);
-    let answer = in_time(context.find()?.client.open(Call::get(&path))).await?;
+    let answer = in_time(context.find()?.client.open(Call::get(&from.archive_path()))).await?;
     let part = part_of(to, "archive");
     let mut file = File::create(&part).map_err(told)?;
     write(answer, &mut file, progress).await?;

@@ -209,7 +209,7 @@ pub enum Verb {
     Nodes(nodes::NodesArgs),
     /// Show what the nodes, jobs and tasks use now, again and again
     Top(top::TopArgs),
-    /// Add, list, test and remove volumes: directories, buckets, files of web servers
+    /// Add, list, test and remove volumes, and change their keys: directories, buckets, files of web servers
     Volumes(volumes::VolumesArgs),
     /// List, copy, print and remove files of volumes; list and copy what jobs have put out
     #[command(after_help = FILES_EXAMPLES)]

@@ -62,13 +62,9 @@ impl Remote {
         self.whose
     }
 
-    /// The job whose output it is and, if one is named, its task.
-    pub fn output_of(&self) -> Option<(&str, Option<&str>)> {
-        match self.whose {
-            Whose::Volume => None,
-            Whose::Job(root) if root != OUTPUT => None,
-            Whose::Job(_) => Some(self.head.split_once('/').map_or((self.head.as_str(), None), |(job, task)| (job, Some(task)))),
-        }
+    /// Another place of the same volume or job.
+    pub fn at(&self, path: &str) -> Self {
+        Self { path: path.to_owned(), ..self.clone() }
     }
 
     /// Another path of the same volume or job, as a person writes it.
@@ -78,6 +74,11 @@ impl Remote {
             Whose::Job(root) if path.is_empty() => format!("{}:{root}", self.head),
             Whose::Job(root) => format!("{}:{root}/{path}", self.head),
         }
+    }
+
+    /// Where the API has all of it as one file.
+    pub fn archive_path(&self) -> String {
+        format!("/api/v1/files/archive{}", query(&[("at", Some(self.shown(&self.path)))]))
     }
 
     /// Where the API has the content of such a path.

@@ -1,6 +1,9 @@
 //! `trainmaster volumes`: named places where bytes live.
 
-use std::{io::IsTerminal, path::PathBuf};
+use std::{
+    io::IsTerminal,
+    path::{Path, PathBuf},
+};
 
 use model::{
     ids::VolumeName,
@@ -31,6 +34,8 @@ pub enum VolumesVerb {
     List,
     /// Try what jobs will do with a volume: list, write, read, remove
     Test { name: VolumeName },
+    /// Give a bucket other keys; jobs that wait for it try again with them
+    Set(SetArgs),
     /// Forget a volume, and leave what is in it alone
     #[command(visible_alias = "rm")]
     Remove { name: VolumeName },
@@ -66,6 +71,17 @@ pub struct AddArgs {
 }
 
 #[derive(Clone, Debug, clap::Args)]
+pub struct SetArgs {
+    pub name: VolumeName,
+    /// A file with the access key, readable by you alone; else AWS_ACCESS_KEY_ID, else you are asked
+    #[arg(long, requires = "secret_key_file", value_name = "FILE")]
+    pub access_key_file: Option<PathBuf>,
+    /// A file with the secret key, readable by you alone; else AWS_SECRET_ACCESS_KEY, else you are asked
+    #[arg(long, requires = "access_key_file", value_name = "FILE")]
+    pub secret_key_file: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 pub struct KindArgs {
     /// A directory of the server's machine
@@ -95,13 +111,15 @@ pub async fn volumes(context: &Context, args: &VolumesArgs) -> Result<Exit, Fail
         VolumesVerb::Add(args) => add(context, args).await,
         VolumesVerb::List => list(context).await,
         VolumesVerb::Test { name } => test(context, name).await,
+        VolumesVerb::Set(args) => set(context, args).await,
         VolumesVerb::Remove { name } => remove(context, name).await,
     }
 }
 
 async fn add(context: &Context, args: &AddArgs) -> Result<Exit, Failure> {
     let volume = described(args)?;
-    let credentials = if args.kind.s3.is_some() && !args.no_keys { Some(credentials(args)?) } else { None };
+    let files = args.access_key_file.as_deref().zip(args.secret_key_file.as_deref());
+    let credentials = if args.kind.s3.is_some() && !args.no_keys { Some(credentials(files, "; or say --no-keys")?) } else { None };
     let new = NewVolume { name: args.name.clone(), volume, credentials };
     let body = serde_json::to_vec(&new).map_err(|_| Failure::usage("these keys cannot be sent"))?;
     let view: VolumeView = context.post("/api/v1/volumes", body).await?;
@@ -139,9 +157,9 @@ fn described(args: &AddArgs) -> Result<Volume, Failure> {
 
 /// From files, from the environment, or from whoever sits there. Never from arguments, which everyone on
 /// the machine can read.
-fn credentials(args: &AddArgs) -> Result<Credentials, Failure> {
-    let no_file = |file: &PathBuf| Failure::usage(format!("there is no file {}", file.display()));
-    if let (Some(access), Some(secret)) = (&args.access_key_file, &args.secret_key_file) {
+fn credentials(files: Option<(&Path, &Path)>, or: &str) -> Result<Credentials, Failure> {
+    let no_file = |file: &Path| Failure::usage(format!("there is no file {}", file.display()));
+    if let Some((access, secret)) = files {
         let access_key = read_secret(access)?.ok_or_else(|| no_file(access))?;
         let secret_key = read_secret(secret)?.ok_or_else(|| no_file(secret))?;
         return Ok(Credentials { access_key, secret_key, session_token: None });
@@ -151,8 +169,8 @@ fn credentials(args: &AddArgs) -> Result<Credentials, Failure> {
         return Ok(Credentials { access_key, secret_key, session_token: variable("AWS_SESSION_TOKEN") });
     }
     if !std::io::stdin().is_terminal() {
-        return Err(Failure::usage("there are no keys for the bucket")
-            .hint("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, give --access-key-file and --secret-key-file, or say --no-keys"));
+        let hint = format!("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give --access-key-file and --secret-key-file{or}");
+        return Err(Failure::usage("there are no keys for the bucket").hint(hint));
     }
     let ask = |words| login::ask_without_echo(words).map(|line| line.trim().to_owned());
     Ok(Credentials { access_key: ask("access key: ")?, secret_key: ask("secret key: ")?, session_token: None })
@@ -206,6 +224,19 @@ async fn test(context: &Context, name: &VolumeName) -> Result<Exit, Failure> {
         }
     }
     Ok(if checks.iter().all(|check| check.refused.is_none()) { Exit::Done } else { Exit::You })
+}
+
+async fn set(context: &Context, args: &SetArgs) -> Result<Exit, Failure> {
+    let credentials = credentials(args.access_key_file.as_deref().zip(args.secret_key_file.as_deref()), "")?;
+    let body = serde_json::to_vec(&credentials).map_err(|_| Failure::usage("these keys cannot be sent"))?;
+    let view: VolumeView = context.ask(Call::put(&volume_path(&args.name, "/credentials"), body)).await?;
+    if context.json {
+        output::json(&view)?;
+    } else {
+        output::line(&format!("{} has other keys; what waited for it tries again", view.name))?;
+        output::aside(&format!("`trainmaster volumes test {}` tries them", view.name));
+    }
+    Ok(Exit::Done)
 }
 
 async fn remove(context: &Context, name: &VolumeName) -> Result<Exit, Failure> {

@@ -198,7 +198,7 @@ pub async fn start_all(control: &Control, Placed { job, gang, new }: &Placed) {
 /// An engine that is away is asked again on the next sweep; one that says never has the last word.
 async fn start_one(control: &Control, job: &Job, gang: &[Run], rendezvous: &Rendezvous<'_>, run: &Run) {
     let Some(order) = order_in(job, rendezvous, run).map(|order| gang_order::complete(order, job, gang, &control.run_key)) else { return };
-    let order = match volumes_for(control, &job.plan, order).await {
+    let order = match volumes_for(control, job, order).await {
         Ok(order) => order,
         Err(error) => return tracing::warn!(run = %run.run, "its volumes cannot be read, will try again: {error}"),
     };
@@ -217,19 +217,17 @@ async fn start_one(control: &Control, job: &Job, gang: &[Run], rendezvous: &Rend
     }
 }
 
-async fn volumes_for(control: &Control, plan: &Plan, order: RunOrder) -> Result<RunOrder, StoreError> {
-    if plan.volumes().is_empty() {
+async fn volumes_for(control: &Control, job: &Job, order: RunOrder) -> Result<RunOrder, StoreError> {
+    if job.plan.volumes().is_empty() {
         return Ok(order);
     }
-    let plan = plan.clone();
-    control.store.read(move |sql| with_volumes(sql, &plan, order)).await
+    let (owner, plan) = (job.owner.clone(), job.plan.clone());
+    control.store.read(move |sql| with_volumes(sql, (&owner, &plan), order)).await
 }
 
 /// What the volumes are that the job names. One that is gone is for the porter to miss, in words.
-pub fn with_volumes(sql: &Sql<'_>, plan: &Plan, mut order: RunOrder) -> Result<RunOrder, StoreError> {
-    for name in plan.volumes() {
-        order.volumes.extend(volumes::get(sql, name)?.map(|it| (it.name, it.volume)));
-    }
+pub fn with_volumes(sql: &Sql<'_>, (owner, plan): (&str, &Plan), mut order: RunOrder) -> Result<RunOrder, StoreError> {
+    order.volumes.extend(volumes::of_plan(sql, owner, plan)?.into_iter().map(|it| (it.name, it.volume)));
     Ok(order)
 }
 

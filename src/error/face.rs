@@ -58,7 +58,10 @@ impl Error {
                 "volume_in_use",
                 said!("volume `{volume}` is used by {job}, which is not over", "数据卷 `{volume}` 正被 {job} 使用，而它还没有结束"),
             )
-            .hint(said!("wait until the job is over, or stop it", "请等作业结束，或先停止它")),
+            .hint(said!(
+                "wait until the job is over, or stop it; `trainmaster volumes set` gives a bucket other keys meanwhile",
+                "请等作业结束，或先停止它；只是更换存储桶的密钥，用 `trainmaster volumes set` 即可"
+            )),
             Error::Volume(error) => of_volume(error),
             Error::NoSuchRun(run) => Face::new(S::NOT_FOUND, "no_such_run", said!("there is no run `{run}`", "没有运行 `{run}`"))
                 .hint(said!("`trainmaster lost` shows the runs that are on the disk alone", "用 `trainmaster lost` 查看只在磁盘上的运行")),
@@ -278,8 +281,8 @@ fn of_volume(error: &VolumeError) -> Face {
             "请稍后再试；用 `trainmaster volumes test` 查看详情"
         )),
         Trouble::Denied { .. } => face(S::FAILED_DEPENDENCY, "volume_denied").hint(said!(
-            "the keys of the volume are wrong or may not do that; remove it and add it with others",
-            "数据卷的密钥不对，或没有权限；请删掉它，用别的密钥重新添加"
+            "the keys of the volume are wrong or may not do that; give it others with `trainmaster volumes set`",
+            "数据卷的密钥不对，或没有权限；请用 `trainmaster volumes set` 换别的密钥"
         )),
         Trouble::Missing { .. } => face(S::NOT_FOUND, "no_such_file")
             .hint(said!("`trainmaster files ls` shows what is there", "用 `trainmaster files ls` 查看那里有什么")),

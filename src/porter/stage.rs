@@ -17,6 +17,7 @@ use crate::code::{
     upload::{self, Room},
 };
 
+mod announced;
 mod beginning;
 mod download;
 mod fetch;

@@ -157,7 +157,7 @@ struct Carrier<'a> {
 impl<'a> Carrier<'a> {
     fn new(errand: &'a Errand, dir: &'a RunDir) -> Result<Self, Stuck> {
         let tree = Tree::open(&dir.output()).map_err(|error| Stuck::of(format!("/output cannot be opened: {error}")))?;
-        let ledger = Ledger::open(&dir.sent()).map_err(Stuck::of_disk)?;
+        let ledger = Ledger::open(&dir.sent(), &places::named(errand)).map_err(Stuck::of_disk)?;
         let places = places::open(errand).map_err(Stuck::of)?;
         let logs = LogCopy::open(errand, dir).map_err(Stuck::of)?;
         let inherited_at = (!ledger.in_parts().is_empty()).then(Instant::now);

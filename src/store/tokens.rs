@@ -53,6 +53,13 @@ pub fn find(sql: &Sql<'_>, hash: &str, now_ms: u64) -> Result<Option<Holder>, St
     )
 }
 
+/// What somebody may do, by the best of their tokens.
+pub fn role_of(sql: &Sql<'_>, user: &str) -> Result<Role, StoreError> {
+    let question = "SELECT 1 FROM token WHERE holder = $1 AND role = $2 LIMIT 1";
+    let is_admin = sql.first(question, &[user.into(), Role::Admin.text().into()], |_| Ok(()))?.is_some();
+    Ok(if is_admin { Role::Admin } else { Role::User })
+}
+
 /// Whether anybody could come in as an admin at all; if not, the server makes one.
 pub fn any_admin(sql: &Sql<'_>) -> Result<bool, StoreError> {
     Ok(sql.first("SELECT 1 FROM token WHERE role = $1 LIMIT 1", &[Role::Admin.text().into()], |_| Ok(()))?.is_some())

@@ -1,8 +1,12 @@
 //! Volumes: what they are, whose they are, and what opens them, sealed.
 
-use model::{ids::VolumeName, volume::Volume};
+use model::{ids::VolumeName, plan::Plan, volume::Volume};
 
-use super::{Row, Sql, StoreError, Value, Written, jobs, quarantine::Kind};
+use super::{
+    Row, Sql, StoreError, Value, Written, jobs,
+    quarantine::Kind,
+    tokens::{self, Holder, Role},
+};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredVolume {
@@ -22,6 +26,22 @@ impl StoredVolume {
     pub fn seal_context(name: &VolumeName) -> String {
         format!("volume {name}")
     }
+
+    /// What administrators and the configuration add is there for everyone; what others add is their own.
+    pub fn is_for(&self, holder: &Holder) -> bool {
+        self.shared || holder.role == Role::Admin || self.owner == holder.user
+    }
+}
+
+/// The volumes that a plan names, as far as they are its owner's to use: one that was removed may have come back under the same
+/// name as somebody else's.
+pub fn of_plan(sql: &Sql<'_>, owner: &str, plan: &Plan) -> Result<Vec<StoredVolume>, StoreError> {
+    if plan.volumes().is_empty() {
+        return Ok(Vec::new());
+    }
+    let holder = Holder { user: owner.to_owned(), role: tokens::role_of(sql, owner)? };
+    let named = plan.volumes().into_iter().map(|name| get(sql, name)).collect::<Result<Vec<_>, _>>()?;
+    Ok(named.into_iter().flatten().filter(|volume| volume.is_for(&holder)).collect())
 }
 
 const COLUMNS: &str = "name, body, owner, shared, sealed, created_at_ms";
@@ -72,11 +92,18 @@ pub fn configure(sql: &Sql<'_>, wanted: &[StoredVolume]) -> Result<Option<Volume
     Ok(None)
 }
 
-/// A job that is not over and names the volume, as people call it.
-pub fn used_by(sql: &Sql<'_>, name: &VolumeName) -> Result<Option<String>, StoreError> {
-    let uses = |job: &jobs::Job| job.plan.volumes().contains(name);
-    let job = jobs::not_over(sql)?.into_iter().find(uses);
-    Ok(job.map(|job| format!("{}@{}", job.name, job.version)))
+/// Gives a volume other keys. Stale if it is gone, or is another one meanwhile.
+pub fn set_keys(sql: &Sql<'_>, seen: &StoredVolume, sealed: &str) -> Result<Written, StoreError> {
+    let changed = sql.execute(
+        "UPDATE volume SET sealed = $1 WHERE name = $2 AND owner = $3 AND body = $4 AND created_at_ms = $5",
+        &[sealed.to_owned().into(), seen.name.as_str().into(), (&seen.owner).into(), Value::json(&seen.volume), seen.created_at_ms.into()],
+    )?;
+    Ok(Written::from_rows(changed))
+}
+
+/// The jobs that are not over and name the volume.
+pub fn used_by(sql: &Sql<'_>, name: &VolumeName) -> Result<Vec<jobs::Job>, StoreError> {
+    Ok(jobs::not_over(sql)?.into_iter().filter(|job| job.plan.volumes().contains(name)).collect())
 }
 
 fn read(row: &Row<'_>) -> Result<StoredVolume, StoreError> {
@@ -119,6 +146,44 @@ mod tests {
         assert_eq!(store.read(move |sql| get(sql, &wanted)).await, Ok(Some(mine)));
         assert_eq!(store.write(move |sql| remove(sql, &name)).await, Ok(Written::Yes));
         assert_eq!(store.read(list).await, Ok(Vec::new()));
+    }
+
+    #[tokio::test]
+    async fn other_keys_are_for_the_volume_that_was_seen_and_no_other() {
+        let place = Place::new();
+        let store = place.open();
+        let hers = volume("data", "ann");
+        let (add_it, seen) = (hers.clone(), hers.clone());
+        assert_eq!(store.write(move |sql| add(sql, &add_it)).await, Ok(Written::Yes));
+        assert_eq!(store.write(move |sql| set_keys(sql, &seen, "tm1.y")).await, Ok(Written::Yes));
+        let changed = StoredVolume { sealed: Some("tm1.y".into()), ..hers.clone() };
+        assert_eq!(store.read(list).await, Ok(vec![changed.clone()]));
+        let others = [
+            StoredVolume { owner: "bob".into(), ..hers.clone() },
+            StoredVolume { volume: Volume::Local { path: "/elsewhere".into() }, ..hers.clone() },
+            StoredVolume { created_at_ms: 8, ..hers },
+        ];
+        for other in others {
+            assert_eq!(store.write(move |sql| set_keys(sql, &other, "tm1.z")).await, Ok(Written::Stale));
+        }
+        assert_eq!(store.read(list).await, Ok(vec![changed]));
+    }
+
+    #[tokio::test]
+    async fn a_plan_finds_the_volumes_that_are_its_owners_to_use() {
+        let place = Place::new();
+        let store = place.open();
+        let rules = model::plan::HouseRules::default();
+        let text = "name: a\noutput: data\nlogs: open:x\nroles: {w: {command: x}}";
+        let (_, plan) = model::plan::from_text(text, &rules).unwrap();
+        let names = move |sql: &Sql<'_>| {
+            assert_eq!((add(sql, &volume("data", "ann"))?, add(sql, &volume("open", ""))?), (Written::Yes, Written::Yes));
+            tokens::add(sql, "h", "root", Role::Admin, "", 1, None)?;
+            let found =
+                |owner| Ok::<_, StoreError>(of_plan(sql, owner, &plan)?.into_iter().map(|it| it.name.to_string()).collect::<Vec<_>>());
+            Ok([found("ann")?, found("bob")?, found("root")?])
+        };
+        assert_eq!(store.write(names).await.unwrap(), [vec!["data", "open"], vec!["open"], vec!["data", "open"]]);
     }
 
     #[tokio::test]

@@ -2,6 +2,7 @@
 
 use std::{
     cell::RefCell,
+    collections::BTreeMap,
     fs::{self, File},
     io::{self, Write},
     path::Path,
@@ -10,9 +11,11 @@ use std::{
 };
 
 use model::{
+    ids::VolumeName,
     order::{Report, RunOrder, RunSecrets},
     resources::show_duration_ms,
     sync::Synced,
+    volume::Volume,
 };
 use tokio::{
     io::{BufReader, Lines},
@@ -45,6 +48,8 @@ pub struct Carrier<'a> {
     dir: &'a RunDir,
     order: &'a RunOrder,
     home: &'a Home,
+    /// What the volumes were when we last heard.
+    volumes: RefCell<BTreeMap<VolumeName, Volume>>,
     last_secrets: RefCell<Option<RunSecrets>>,
 }
 
@@ -62,7 +67,7 @@ enum Back {
 
 impl<'a> Carrier<'a> {
     pub fn new(dir: &'a RunDir, order: &'a RunOrder, home: &'a Home) -> Self {
-        Self { dir, order, home, last_secrets: RefCell::default() }
+        Self { dir, order, home, volumes: RefCell::new(order.volumes.clone()), last_secrets: RefCell::default() }
     }
 
     /// Ends when everything is outside and that is written down, or when it is no longer ours to do.
@@ -87,6 +92,7 @@ impl<'a> Carrier<'a> {
                 return Ok(());
             }
             self.wait(Duration::from_millis(pause_ms), &mut finish).await;
+            self.ask_for_volumes().await;
         }
         Ok(())
     }
@@ -118,13 +124,23 @@ impl<'a> Carrier<'a> {
 
     async fn errand(&self) -> io::Result<Errand> {
         let shelves = self.dir.data().map_or_else(default_cache_dir, Path::to_owned);
-        let secrets = self.secrets().await?;
-        Ok(Errand { kind: Kind::Sync, order: self.order.clone(), secrets, dir: self.dir.path().to_owned(), shelves })
+        let order = RunOrder { volumes: self.volumes.borrow().clone(), ..self.order.clone() };
+        let secrets = self.secrets(&order).await?;
+        Ok(Errand { kind: Kind::Sync, order, secrets, dir: self.dir.path().to_owned(), shelves })
+    }
+
+    /// A volume may have been put right under the same name since we were sent, and its keys open nothing else.
+    async fn ask_for_volumes(&self) {
+        if !self.order.volumes.is_empty()
+            && let Told::Yes(order) = self.home.order(Instant::now() + WORD_PATIENCE).await
+        {
+            self.volumes.replace(order.volumes);
+        }
     }
 
     /// Asked for anew each time: who was not let in may be now. While the server is away, the last ones have to do.
-    async fn secrets(&self) -> io::Result<RunSecrets> {
-        if !self.order.needs_secrets() {
+    async fn secrets(&self, order: &RunOrder) -> io::Result<RunSecrets> {
+        if !order.needs_secrets() {
             return Ok(RunSecrets::default());
         }
         match self.home.secrets(Instant::now() + WORD_PATIENCE).await {

@@ -77,7 +77,7 @@ impl Http {
         if let Some(range) = range {
             request = request.header(header::RANGE, range);
         }
-        let response = web::send(request, 0).await?;
+        let response = web::send(request, bytes::Bytes::new()).await?;
         let status = response.status();
         // A page of words about it is no reason; the status is.
         if status.is_success() { Ok(response) } else { Err(web::status_trouble(status, response.headers(), status.to_string())) }

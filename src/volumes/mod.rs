@@ -28,6 +28,7 @@ mod retry;
 mod s3;
 mod test;
 pub mod unpack;
+mod upload_watch;
 mod web;
 
 pub use error::{Trouble, VolumeError};

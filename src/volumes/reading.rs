@@ -73,6 +73,8 @@ impl Reading {
                     self.pauses.forget();
                     return Ok(Some(piece));
                 }
+                // Without an ETag nobody can say that the rest is of the same file.
+                Err(trouble) if self.etag.is_empty() => return Err(trouble),
                 Err(trouble) => {
                     self.body = None;
                     self.pauses.after(trouble).await?;

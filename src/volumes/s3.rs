@@ -133,14 +133,14 @@ impl S3 {
         if target.path() != path {
             return Err(Trouble::never(said!("the key `{}` cannot stand in a URL", "键 `{}` 不能写进网址", ask.key)));
         }
-        let mut request = inner.client.request(ask.method.clone(), target).body(ask.body.clone());
+        let mut request = inner.client.request(ask.method.clone(), target);
         for (name, value) in &ask.headers {
             request = request.header(name, value);
         }
         for (name, value) in self.signature(ask, &path, &query) {
             request = request.header(name, value);
         }
-        let response = web::send(request, ask.body.len()).await?;
+        let response = web::send(request, ask.body.clone()).await?;
         if response.status().is_success() { Ok(response) } else { Err(self.refused(response).await) }
     }
 

@@ -14,13 +14,15 @@ use reqwest::{
     header::{self, HeaderMap, HeaderName},
 };
 
-use super::{Entry, error::Trouble};
+use super::{
+    Entry,
+    error::Trouble,
+    upload_watch::{Patience, Watched},
+};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a store may be silent, before its answer and within it.
 const SILENCE_MAX: Duration = Duration::from_secs(30);
-/// An upload that is slower than this is taken for one that stands still.
-const SLOWEST_BYTES_PER_S: u64 = 128 << 10;
 /// Nobody explains a refusal at greater length.
 const REFUSAL_BYTES_MAX: usize = 64 << 10;
 
@@ -62,14 +64,14 @@ pub fn is_loopback(host: &str) -> bool {
     host == "localhost" || host.ends_with(".localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// Sends a request and waits for the head of its answer.
-pub async fn send(request: RequestBuilder, body_bytes: usize) -> Result<Response, Trouble> {
-    let patience = SILENCE_MAX + Duration::from_secs(body_bytes as u64 / SLOWEST_BYTES_PER_S);
-    match tokio::time::timeout(patience, request.send()).await {
+/// Sends a request with its body, and waits for the head of its answer for as long as something moves.
+pub async fn send(request: RequestBuilder, body: Bytes) -> Result<Response, Trouble> {
+    let (request, mut watched) = Watched::with_body(request, body);
+    match watched.unless_still(request.send(), Patience::new(SILENCE_MAX)).await {
         Ok(Ok(response)) => Ok(response),
         Ok(Err(error)) if error.is_builder() || error.is_redirect() => Err(Trouble::never(Words::quoted(root_cause(&error)))),
         Ok(Err(error)) => Err(Trouble::away(root_cause(&error))),
-        Err(_) => Err(Trouble::away(format!("no answer within {} s", patience.as_secs()))),
+        Err(still) => Err(Trouble::away(still.to_string())),
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// What becomes of a request.
@@ -20,6 +20,10 @@ pub enum Fault {
     Refuse,
     /// The answer comes, but that much later.
     Slow(Duration),
+    /// No more of the request's body goes over the line in a second.
+    Narrow {
+        bytes_per_s: u32,
+    },
     /// `429`, with `Retry-After` in seconds.
     TooMany {
         retry_after_s: u64,
@@ -193,7 +197,13 @@ fn pass_on(fault: Fault, head: &Head, client: &mut BufReader<TcpStream>, store: 
         }
         Fault::CutUpload { after_bytes } => after_bytes as u64,
         Fault::Late(time) => return arrive_late(time, head, client, store),
-        Fault::None | Fault::StatusIf { .. } | Fault::Slow(_) | Fault::CutDownload { .. } | Fault::LoseAnswer | Fault::Flip => u64::MAX,
+        Fault::None
+        | Fault::StatusIf { .. }
+        | Fault::Slow(_)
+        | Fault::Narrow { .. }
+        | Fault::CutDownload { .. }
+        | Fault::LoseAnswer
+        | Fault::Flip => u64::MAX,
     };
     store.get_mut().write_all(head.text.as_bytes())?;
     if fault == Fault::Flip {
@@ -201,6 +211,9 @@ fn pass_on(fault: Fault, head: &Head, client: &mut BufReader<TcpStream>, store: 
         head.copy_body(client, &mut body, u64::MAX)?;
         body.last_mut().into_iter().for_each(|byte| *byte ^= 1);
         store.get_mut().write_all(&body)?;
+    } else if let Fault::Narrow { bytes_per_s } = fault {
+        let mut narrow = Narrow { to: store.get_mut(), bytes_per_s, passed: 0, began: Instant::now() };
+        head.copy_body(client, &mut narrow, u64::MAX)?;
     } else if !head.copy_body(client, store.get_mut(), upload)? {
         return Ok(false);
     }
@@ -219,6 +232,28 @@ fn pass_on(fault: Fault, head: &Head, client: &mut BufReader<TcpStream>, store: 
         return Ok(true);
     }
     answer.copy_body(store, client.get_mut(), download)
+}
+
+/// Takes what it is given no faster than so.
+struct Narrow<'a> {
+    to: &'a mut TcpStream,
+    bytes_per_s: u32,
+    passed: usize,
+    began: Instant,
+}
+
+impl Write for Narrow<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.to.write(bytes)?;
+        self.passed += count;
+        let due = Duration::from_secs_f64(self.passed as f64 / f64::from(self.bytes_per_s));
+        thread::sleep(due.saturating_sub(self.began.elapsed()));
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }
 
 /// Whoever sent it takes it for lost meanwhile.

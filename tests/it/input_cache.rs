@@ -21,6 +21,7 @@ use super::{
 };
 
 mod lent;
+mod unversioned;
 
 /// Here a porter dies in the middle of a file.
 const A_PIECE: &str = "input.piece-written";

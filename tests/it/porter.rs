@@ -25,6 +25,8 @@ pub struct Errands {
     volumes: BTreeMap<String, Volume>,
     staging: Value,
     crash_at: Option<String>,
+    /// Which job it is that wants something.
+    job: u8,
     /// A system call that its disk refuses.
     refused: Option<&'static str>,
     _home: Option<tempfile::TempDir>,
@@ -41,7 +43,7 @@ impl Errands {
     pub fn at(data: &Path, volumes: &[(&str, Volume)]) -> Self {
         fs::create_dir_all(data.join("runs/job/main-0.1")).unwrap();
         let volumes = volumes.iter().map(|(name, volume)| ((*name).to_owned(), volume.clone())).collect();
-        Self { data: fs::canonicalize(data).unwrap(), volumes, staging: Value::Null, crash_at: None, refused: None, _home: None }
+        Self { data: fs::canonicalize(data).unwrap(), volumes, staging: Value::Null, crash_at: None, job: 1, refused: None, _home: None }
     }
 
     pub fn rules(&mut self, cache_bytes_max: Option<u64>, patience_ms: u64, code_bytes_max: u64) {
@@ -50,6 +52,11 @@ impl Errands {
 
     pub fn crash_at(&mut self, point: Option<&str>) {
         self.crash_at = point.map(str::to_owned);
+    }
+
+    /// From now on it is for another job.
+    pub fn next_job(&mut self) {
+        self.job += 1;
     }
 
     /// From now on every call of that name fails, as on a dying disk.
@@ -72,7 +79,7 @@ impl Errands {
 
     fn send_for(&self, what: Value) -> Porter {
         let mut order = json!({
-            "run": "job-0198c0de000070008000000000000001:main-0:1", "node": "node-1", "command": ["true"], "env": {},
+            "run": format!("job-0198c0de0000700080000000000000{:02x}:main-0:1", self.job), "node": "node-1", "command": ["true"], "env": {},
             "limits": { "cpus_milli": 1000, "memory_bytes": 1 << 30, "shared_memory_bytes": 0, "processes_max": 100 },
             "stop_grace_ms": 1000, "ports": [], "address": "127.0.0.1", "volumes": self.volumes,
         });

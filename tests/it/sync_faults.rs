@@ -1,15 +1,16 @@
 //! Stores that are away, slow, full of excuses or cut off, and everyone who can die while output is saved: nothing is lost,
 //! nothing is half, and the job's state is true.
 
-use std::{collections::BTreeMap, fs, sync::Mutex, time::Duration};
+use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, sync::Mutex, time::Duration};
 
+use model::volume::Volume;
 use serde_json::{Value, json};
 
 use super::{
     faulty::{Fault, Faulty},
-    house::{House, holds_for, until, until_some},
+    house::{House, holds_for, text, until, until_some},
     place::{is_root, mount_small_disk, with_own_mounts},
-    stores::{Origin, S3Server, block_on, volume_at},
+    stores::{ACCESS_KEY, Origin, S3Server, SECRET_KEY, block_on, keys, volume_at},
     sync::{add_volume, bucket, journal, read_object, sha256},
 };
 
@@ -162,6 +163,48 @@ fn who_is_not_let_in_says_so_and_goes_on_when_that_is_mended() {
         assert!(house.cli(&["sync", "digits"]).status.success());
         is_saved(&house, &server, &id);
     }
+}
+
+#[test]
+fn a_job_that_waits_for_keys_is_finished_by_giving_them() {
+    let (house, server) = (House::new(), S3Server::start(Origin::Versity));
+    let wrong = json!({ "access_key": ACCESS_KEY, "secret_key": "expired" });
+    add_volume(&house, json!({ "name": "results", "volume": server.volume(), "credentials": wrong }));
+    let id = house.submit(&job(WRITES));
+    house.wait_for(&id, "finishing");
+    until("it says why", || reason(&house, &id).contains("does not let us in"));
+    let refused = text(&house.cli(&["volumes", "remove", "results"]).stderr);
+    assert!(refused.contains("trainmaster volumes set"), "{refused}");
+    for (name, key) in [("access", ACCESS_KEY), ("secret", SECRET_KEY)] {
+        fs::write(house.place().join(name), key).unwrap();
+        fs::set_permissions(house.place().join(name), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let set = house.cli(&["volumes", "set", "results", "--access-key-file", "access", "--secret-key-file", "secret"]);
+    assert!(set.status.success(), "{}", text(&set.stderr));
+    is_saved(&house, &server, &id);
+    let shown = text(&house.get("/api/v1/volumes/results").unwrap());
+    assert!(!shown.contains(SECRET_KEY) && !text(&set.stdout).contains(SECRET_KEY), "{shown}");
+}
+
+#[test]
+fn a_volume_that_was_pointed_elsewhere_gets_all_of_it() {
+    let (house, server) = (House::new(), S3Server::start(Origin::Versity));
+    let faulty = Faulty::before(&server.endpoint);
+    bucket(&house, &volume_at(&faulty.endpoint));
+    faulty.plan(|line, _| if ask_of(line) == "other" { Fault::None } else { Fault::Status(403) });
+    let id = house.submit(&job(WRITES));
+    house.wait_for(&id, "finishing");
+    until("the small one is there and the large one is not", || reason(&house, &id).contains("1 of 2 files are in results:d; "));
+    assert!(house.cli(&["sync", "digits", "--give-up"]).status.success());
+    house.wait_for(&id, "failed");
+    assert!(house.cli(&["volumes", "remove", "results"]).status.success());
+    let Volume::S3 { endpoint, bucket, region, virtual_host, .. } = server.volume() else { unreachable!("it is a bucket") };
+    let elsewhere = Volume::S3 { endpoint, bucket, prefix: "elsewhere".into(), region, virtual_host };
+    add_volume(&house, json!({ "name": "results", "volume": elsewhere, "credentials": keys() }));
+    assert!(house.cli(&["sync", "digits"]).status.success());
+    until("the job says so", || reason(&house, &id).ends_with("/output of main-0 was saved afterwards"));
+    assert_eq!(read_object(&server, "elsewhere/d/small"), b"small\n");
+    assert_eq!(format!("{}  -\n", sha256(&read_object(&server, "elsewhere/d/large"))), house.log(&id, "main-0"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::{
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, Output},
+    sync::atomic::{AtomicUsize, Ordering},
 };
 
 use serde_json::Value;
@@ -262,6 +263,50 @@ fn what_a_job_puts_out_is_seen_while_it_runs_and_afterwards() {
 }
 
 #[test]
+fn a_directory_and_an_archive_of_a_job_s_output_come_as_one_file() {
+    let house = House::new();
+    let line = "cd $TRAINMASTER_OUTPUT; mkdir sub; echo one > sub/a.txt; echo two > b.txt; tar -cf set.tar b.txt";
+    let id = house.submit_line("puts", line);
+    house.wait_for(&id, "succeeded");
+    done(&house.cli(&["files", "cp", "puts:/output/sub", "sub.tar"]));
+    let names = |name: &str| done(&Command::new("tar").arg("-tf").arg(house.place().join(name)).output().unwrap());
+    assert_eq!(names("sub.tar"), "sub/a.txt\n");
+    done(&house.cli(&["files", "cp", "puts:/output/set.tar", "set.tar"]));
+    assert_eq!(names("set.tar"), "b.txt\n", "an archive stays the one it is");
+    assert!(refused(&house.cli(&["files", "cp", "puts:/output/none", "none.tar"])).contains("is not there"));
+}
+
+#[test]
+fn a_file_that_a_job_writes_while_it_is_copied_is_taken_again_and_the_others_come_whatever_it_does() {
+    let mut house = House::new();
+    house.keep_port();
+    let line = Faulty::before(&house.url());
+    house.args(&["--allow-host", line.endpoint.strip_prefix("http://").unwrap()]);
+    house.restart();
+    let id = house.submit_line("puts", "cd $TRAINMASTER_OUTPUT; for f in a hot b; do echo first > $f; done; echo ready; sleep 300");
+    house.wait_for_output(&id, "main-0", "ready");
+    let copied = |to: &str, writes_max: usize| {
+        let (hot, writes) = (house.output_dir(&id, "main-0").join("hot"), AtomicUsize::new(0));
+        line.plan(move |first, _| {
+            if first.contains("files/content") && first.contains("hot") && writes.fetch_add(1, Ordering::SeqCst) < writes_max {
+                fs::write(&hot, format!("written {} times", writes.load(Ordering::SeqCst))).unwrap();
+            }
+            Fault::None
+        });
+        let mut command = Command::new(binary());
+        command.args(["files", "cp", "puts:/output", to]).env("TRAINMASTER_URL", &line.endpoint).env("TRAINMASTER_TOKEN", house.token());
+        command.current_dir(house.place()).output().unwrap()
+    };
+    let files = |to: &str| tree(&house.place().join(to)).into_iter().map(|(path, _)| path).collect::<Vec<_>>();
+    done(&copied("twice", 2));
+    assert_eq!(files("twice"), ["main-0/a", "main-0/b", "main-0/hot"]);
+    assert_eq!(fs::read(house.place().join("twice/main-0/hot")).unwrap(), b"written 2 times");
+    let said = refused(&copied("always", usize::MAX));
+    assert!(said.contains("puts:/output/main-0/hot is written to again and again, and was not copied"), "{said}");
+    assert_eq!(files("always"), ["main-0/a", "main-0/b"]);
+}
+
+#[test]
 fn a_user_adds_buckets_but_no_directories_and_has_them_alone() {
     let mut house = House::new();
     house.kill();
@@ -291,5 +336,16 @@ fn a_user_adds_buckets_but_no_directories_and_has_them_alone() {
         assert_eq!(ask("bob", call).unwrap_err(), "there is no volume `hers`");
     }
     assert!(done(&house.cli(&["volumes", "list"])).contains("hers"), "an administrator sees all");
+    let bucket = serde_json::json!({ "kind": "s3", "bucket": "b", "endpoint": "http://127.0.0.1:1" });
+    add("ann", "bucket", bucket.clone()).unwrap();
+    let keys = |user: &str, name: &str, body: &str| ask(user, Call::put(&format!("/api/v1/volumes/{name}/credentials"), body.to_owned()));
+    let pair = r#"{"access_key":"a","secret_key":"canary"}"#;
+    assert!(keys("ann", "bucket", pair).unwrap().contains(r#""has_credentials":true"#));
+    assert_eq!(keys("bob", "bucket", pair).unwrap_err(), "there is no volume `bucket`");
+    assert!(keys("ann", "hers", pair).unwrap_err().contains("nothing else has keys"));
+    let said = keys("ann", "bucket", r#"{"access_key":"canary"}"#).unwrap_err();
+    assert!(said.contains("the keys of a bucket") && !said.contains("canary"), "{said}");
+    done(&house.cli(&["volumes", "add", "shared", "--s3", "b", "--no-keys"]));
+    assert!(keys("bob", "shared", pair).is_err(), "what an administrator added is for everyone to use, and not to change");
     ask("ann", Call::delete("/api/v1/volumes/hers")).unwrap();
 }

@@ -2,6 +2,10 @@
 
 use std::{
     io::Write,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -261,6 +265,26 @@ fn a_bad_line_is_tried_again_and_nothing_is_half() {
             assert!(line.faults() > 0, "{fault:?} never happened");
         }
     }
+}
+
+/// Over a line on which a part takes longer than any silence is borne.
+#[test]
+fn a_large_part_over_a_slow_line_comes_to_its_end_the_first_time() {
+    let server = S3Server::start(Origin::Versity);
+    let (line, parts) = (Faulty::before(&server.endpoint), Arc::new(AtomicUsize::new(0)));
+    let counting = parts.clone();
+    line.plan(move |first, _| {
+        let is_part = first.starts_with("PUT ") && first.contains("partNumber=");
+        counting.fetch_add(usize::from(is_part), Ordering::SeqCst);
+        if is_part { Fault::Narrow { bytes_per_s: 82_000 } } else { Fault::None }
+    });
+    let file = large_file((8 << 20) + 1);
+    block_on(async {
+        let store = store_at(&line.endpoint);
+        assert_eq!(store.put_file("large", &file, (8 << 20) + 1).await.unwrap().size, (8 << 20) + 1);
+        assert!(content(&server.store(), "large").await.unwrap() == bytes_of(&file));
+    });
+    assert_eq!((parts.load(Ordering::SeqCst), server.half_uploads()), (2, 0), "no part was sent twice");
 }
 
 #[test]

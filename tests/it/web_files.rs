@@ -24,7 +24,7 @@ pub struct WebFiles {
 
 #[derive(Default)]
 struct Shared {
-    /// By path, without the `/` before it: the ETag and the content.
+    /// By path, without the `/` before it: the ETag, which is not told where it is empty, and the content.
     files: Mutex<BTreeMap<String, (String, Vec<u8>)>>,
     asked: Mutex<Vec<String>>,
     /// The next so many answers end in the middle of their body.
@@ -90,7 +90,7 @@ impl Shared {
         let found = self.files.lock().unwrap().get(path).cloned();
         let Some((etag, content)) = found else { return send(line, method, "404 Not Found", "", b"", usize::MAX) };
         let from: usize = range.as_deref().and_then(|it| it.split('-').next()?.parse().ok()).unwrap_or(0);
-        let etag = format!("etag: \"{etag}\"\r\n");
+        let etag = if etag.is_empty() { String::new() } else { format!("etag: \"{etag}\"\r\n") };
         let cut = self.cuts.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() && method == "GET";
         let most = if cut { (content.len() - from) / 2 } else { usize::MAX };
         if range.is_none() {

@@ -80,6 +80,7 @@ fn job(r: &mut Reader, source: &Source<'_>) -> Option<JobSpec> {
         conventions: Some(vec![Convention::PaiV1, Convention::Mpi]),
         code: dirs.code.map(Into::into),
         input: dirs.input.map(Into::into),
+        output: dirs.output.map(Into::into),
         env,
         ..JobSpec::default()
     };

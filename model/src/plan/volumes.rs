@@ -27,7 +27,9 @@ impl Plan {
                     );
                     Some(Problem::new(key, message).hint(("write to a bucket or to a local volume", "请写到对象存储桶或本地数据卷")))
                 }
-                Some(Volume::Local { .. } | Volume::S3 { .. } | Volume::Http { .. } | Volume::Claim { .. } | Volume::Nfs { .. }) => None,
+                Some(Volume::Claim { .. }) => Some(not_on_this_machine(key, name, ("a Kubernetes claim", "Kubernetes 存储声明"))),
+                Some(Volume::Nfs { .. }) => Some(not_on_this_machine(key, name, ("an NFS export", "NFS 导出目录"))),
+                Some(Volume::Local { .. } | Volume::S3 { .. } | Volume::Http { .. }) => None,
             }
         };
         self.places().into_iter().filter_map(problem).collect()
@@ -44,6 +46,18 @@ impl Plan {
             self.freight.from.iter().filter_map(|it| if let Beginning::At(at) = it { Some(("from".into(), at, false)) } else { None });
         code.chain(inputs).chain(outputs).chain(logs).chain(from).collect()
     }
+}
+
+/// Said before anything runs: at the end of a training it would be too late.
+fn not_on_this_machine(key: String, name: &VolumeName, (what, zh): (&str, &str)) -> Problem {
+    let message = said!(
+        "the volume `{name}` is {what}, which tasks on the server's own machine cannot use",
+        "数据卷 `{name}` 是{zh}，在服务器自己的机器上运行的任务无法使用"
+    );
+    Problem::new(key, message).hint((
+        "mount it there and add the directory with `trainmaster volumes add NAME --local DIR`",
+        "请在那里挂载它，再用 `trainmaster volumes add NAME --local DIR` 添加该目录",
+    ))
 }
 
 fn unknown(key: String, name: &VolumeName, known: &BTreeMap<VolumeName, Volume>) -> Problem {
@@ -76,7 +90,12 @@ mod tests {
     fn said(text: &str, known: &[&str]) -> String {
         let plan = from_text(&format!("name: a\nroles: {{w: {{command: x}}}}\n{text}"), &HouseRules::default()).unwrap().1;
         let volume = |name: &&str| {
-            let volume = if *name == "web" { Volume::Http { url: "http://x".into() } } else { Volume::Local { path: "/x".into() } };
+            let volume = match *name {
+                "web" => Volume::Http { url: "http://x".into() },
+                "claim" => Volume::Claim { claim: "pvc".into() },
+                "filer" => Volume::Nfs { server: "nas".into(), path: "/export".into() },
+                _ => Volume::Local { path: "/x".into() },
+            };
             (VolumeName::parse(name).unwrap(), volume)
         };
         let problems = plan.volume_problems(&known.iter().map(volume).collect());
@@ -100,6 +119,14 @@ mod tests {
         from: there is no volume `models` (there are no volumes yet; `trainmaster volumes add` makes one)
         output: the volume `web` is a web server's, and nothing can be written there (write to a bucket or to a local volume)
         input: there is no volume `v` (did you mean `v1`? The volumes are `v1`, `v2`, `v3`, `v4`, `v5`, `v6`, `v7`, `v8`, `v9`, `w1` and 1 more)
+        ");
+    }
+
+    #[test]
+    fn what_this_machine_cannot_open_is_refused_before_anything_runs() {
+        insta::assert_snapshot!(said("inputs: {data: filer:sets}\noutput: claim", &["claim", "filer"]), @"
+        inputs.data: the volume `filer` is an NFS export, which tasks on the server's own machine cannot use (mount it there and add the directory with `trainmaster volumes add NAME --local DIR`)
+        output: the volume `claim` is a Kubernetes claim, which tasks on the server's own machine cannot use (mount it there and add the directory with `trainmaster volumes add NAME --local DIR`)
         ");
     }
 }

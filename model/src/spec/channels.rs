@@ -82,6 +82,12 @@ impl From<String> for Input {
     }
 }
 
+impl From<String> for Output {
+    fn from(place: String) -> Self {
+        Output::Place(place)
+    }
+}
+
 const INPUT_HINT: Said = (
     "write a volume and a path such as `data:mnist`, a directory, a URL, or a map with `from`",
     "请写数据卷加路径（如 `data:mnist`）、目录、URL，或带 `from` 的键值对",

@@ -14,7 +14,7 @@ use md5::{Digest, Md5};
 
 use super::{
     super::Failed,
-    manifest::Wanted,
+    manifest::{Wanted, has_version},
     patience::{PAUSE_FIRST, Patience},
     progress::Progress,
     source::Source,
@@ -109,7 +109,7 @@ impl Line {
     async fn fill(&self, wanted: &Wanted, part: &Path) -> Result<Option<String>, Missing> {
         let file = OpenOptions::new().append(true).create(true).mode(0o644).open(part)?;
         let mut there = file.metadata()?.len();
-        if there > wanted.entry.size {
+        if there > wanted.entry.size || !has_version(&wanted.entry) {
             file.set_len(0)?;
             there = 0;
         }
@@ -119,7 +119,12 @@ impl Line {
         let mut pause = PAUSE_FIRST;
         while let Err(missing) = self.read_on(wanted, &mut filling).await {
             match missing {
-                Missing::Store(error) => self.patience.wait_after(error, &mut pause).await?,
+                Missing::Store(error) => {
+                    self.patience.wait_after(error, &mut pause).await?;
+                    if !has_version(&wanted.entry) {
+                        self.begin_again(&mut filling)?;
+                    }
+                }
                 Missing::Disk(_) | Missing::NoRoom(_) => return Err(missing),
             }
         }
@@ -128,6 +133,13 @@ impl Line {
             None if is_compared => Ok(Some(md5_of(part)?)),
             None => Ok(None),
         }
+    }
+
+    /// Nobody can say that what comes now belongs to what is there.
+    fn begin_again(&self, filling: &mut Filling) -> io::Result<()> {
+        filling.file.set_len(0)?;
+        self.progress.take_back(std::mem::take(&mut filling.there));
+        Ok(())
     }
 
     /// From where we are to the end.

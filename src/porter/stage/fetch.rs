@@ -12,6 +12,7 @@ use tokio::{runtime::Runtime, task::JoinSet};
 
 use super::{
     super::Failed,
+    announced::Announced,
     download::{Line, Missing},
     lent,
     manifest::{Manifest, Wanted},
@@ -112,22 +113,23 @@ impl Fetcher<'_> {
 
     /// Answers what is written into the mark.
     fn build(&self, source: &Source, manifest: &Manifest, making: &Making<'_>, patience: &Arc<Patience>) -> Result<String, Missing> {
-        let parts = self.shelf.parts_of(&manifest.name());
+        let tree = manifest.name();
+        let parts = self.shelf.parts_of(&tree);
         let building = Building { shelf: self.shelf, manifest, place: making.place, parts };
         self.settle(&manifest.files)?;
         let missing = building.lay_out()?;
         if !missing.is_empty() {
             let bytes = missing.iter().map(|it| it.entry.size - building.there_of(it)).sum();
             let what = format!("{} has {}", source.label(), manifest.size());
-            let need = Need { what: &what, bytes, files: manifest.files.len() as u64 };
-            room::make(self.shelf, self.rules.cache_bytes_max, &need).map_err(Missing::NoRoom)?;
+            let need = Need { what: &what, bytes, files: manifest.files.len() as u64, tree: &tree };
+            let mut room = room::make(self.shelf, self.rules.cache_bytes_max, &need).map_err(Missing::NoRoom)?;
             private_dir(&building.parts)?;
             let total = (missing.iter().map(|it| it.entry.size).sum(), missing.len());
             let progress = Arc::new(Progress::new(source.label(), total));
             let line = Arc::new(Line { source: source.clone(), patience: patience.clone(), progress: progress.clone() });
             let fetched = self.runtime.block_on(async {
                 tokio::select! {
-                    done = fetch_all(&line, &building, &missing) => done,
+                    done = fetch_all(&line, &building, &missing, &mut room.announced) => done,
                     never = progress.keep_telling() => match never {},
                 }
             });
@@ -166,7 +168,12 @@ impl Fetcher<'_> {
 ///
 /// Each is a task of its own, so that the processor that took a piece off the line writes it as well: copied by another, to whom
 /// it is cold, it costs twice as much.
-async fn fetch_all<'a>(line: &Arc<Line>, building: &Building<'_>, missing: &[&'a Wanted]) -> Result<Vec<&'a Wanted>, Missing> {
+async fn fetch_all<'a>(
+    line: &Arc<Line>,
+    building: &Building<'_>,
+    missing: &[&'a Wanted],
+    announced: &mut Announced,
+) -> Result<Vec<&'a Wanted>, Missing> {
     let (mut running, mut left) = (JoinSet::new(), missing.iter().copied().enumerate());
     let fetch = |(number, wanted): (usize, &Wanted)| {
         let (line, wanted, part) = (line.clone(), wanted.clone(), building.part(wanted));
@@ -181,7 +188,7 @@ async fn fetch_all<'a>(line: &Arc<Line>, building: &Building<'_>, missing: &[&'a
         });
         if ended.is_err() || unkept_bytes > UNKEPT_BYTES_MAX {
             building.take_up(&std::mem::take(&mut whole))?;
-            unkept_bytes = 0;
+            announced.was_kept(std::mem::take(&mut unkept_bytes))?;
         }
         ended?;
         left.next().into_iter().for_each(|it| _ = running.spawn(fetch(it)));

@@ -85,9 +85,9 @@ impl<'a> Inputs<'a> {
             Location::Volume { volume: name, .. } => {
                 let gone = || user(format!("the volume `{name}` is not there any more; `trainmaster volumes list` shows those that are"));
                 let volume = order.volumes.get(name).ok_or_else(gone)?;
-                Source::of_volume(location, volume, secrets.volumes.get(name))
+                Source::of_volume(location, (volume, secrets.volumes.get(name)), order.run.job)
             }
-            Location::Url(url) => Source::of_url(url),
+            Location::Url(url) => Source::of_url(url, order.run.job),
             Location::Host(path) => return Err(user(format!("`{path}` is not fetched"))),
         };
         opened.map_err(fetch::failed)

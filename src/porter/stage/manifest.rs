@@ -126,11 +126,16 @@ pub fn grouped(number: usize) -> String {
 
 impl Wanted {
     fn new(source: &Source, entry: Entry, place: String) -> Self {
-        let (size, modified) = (entry.size.to_string(), entry.modified_ms.to_string());
-        let version = if entry.etag.is_empty() { &modified } else { &entry.etag };
+        let size = entry.size.to_string();
+        let version = if has_version(&entry) { &entry.etag } else { &source.no_version };
         let blob = key(["blob 1", source.identity.as_str(), entry.path.as_str(), version.as_str(), size.as_str()]);
         Self { entry, place, blob }
     }
+}
+
+/// Whether the store says more of a file than how long it is, so that another content can be told from it.
+pub fn has_version(entry: &Entry) -> bool {
+    !entry.etag.is_empty()
 }
 
 type Walked = (Vec<Entry>, Vec<String>, Vec<String>);

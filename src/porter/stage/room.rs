@@ -11,6 +11,7 @@ use nix::sys::statvfs::statvfs;
 
 use super::{
     super::Failed,
+    announced::{self, Announced},
     shelf::{self, Facts, Shelf},
 };
 use crate::code::once;
@@ -27,12 +28,16 @@ pub struct Need<'a> {
     pub what: &'a str,
     pub bytes: u64,
     pub files: u64,
+    /// The name of the tree that it is for.
+    pub tree: &'a str,
 }
 
 /// How it stands with the cache and its disk.
 struct Standing {
     used_bytes: u64,
     limit_bytes: u64,
+    /// What others are fetching and has not come yet.
+    announced_bytes: u64,
     disk_bytes: u64,
     free_bytes: u64,
     reserve_bytes: u64,
@@ -46,6 +51,7 @@ impl Standing {
         Ok(Self {
             used_bytes: used_bytes(shelf)?,
             limit_bytes: limit_bytes.unwrap_or(disk_bytes / 100 * SHARE_OF_DISK_PERCENT),
+            announced_bytes: announced::to_come_bytes(shelf)?,
             disk_bytes,
             free_bytes: disk.blocks_available() * disk.fragment_size(),
             reserve_bytes: reserve_bytes(disk_bytes),
@@ -56,7 +62,8 @@ impl Standing {
 
     /// How much more may come.
     fn room_bytes(&self) -> u64 {
-        self.limit_bytes.saturating_sub(self.used_bytes).min(self.free_bytes.saturating_sub(self.reserve_bytes))
+        let room_bytes = self.limit_bytes.saturating_sub(self.used_bytes).min(self.free_bytes.saturating_sub(self.reserve_bytes));
+        room_bytes.saturating_sub(self.announced_bytes)
     }
 
     /// How much could come if nothing else were there.
@@ -72,11 +79,15 @@ impl Standing {
         let Self { free_bytes, reserve_bytes, limit_bytes, used_bytes, .. } = self;
         let disk = format!("its disk has {} free, of which {} stay free", Bytes(*free_bytes), Bytes(*reserve_bytes));
         let cache = format!("it may have {} and has {} that tasks use now", Bytes(*limit_bytes), Bytes(*used_bytes));
+        let others = match self.announced_bytes {
+            0 => String::new(),
+            bytes => format!("; {} are still to come for others who began before", Bytes(bytes)),
+        };
         let whose = if need.bytes > self.most_bytes() { Whose::User } else { Whose::Platform };
         let why = if self.lacks_files(need) {
             format!("{}; the disk of the cache has room for only {} more files", need.what, self.free_files.unwrap_or(0))
         } else {
-            format!("{}; the cache of inputs has room for {}: {disk}, and {cache}", need.what, Bytes(self.room_bytes()))
+            format!("{}; the cache of inputs has room for {}: {disk}, and {cache}{others}", need.what, Bytes(self.room_bytes()))
         };
         Failed { why, whose }
     }
@@ -87,16 +98,18 @@ pub fn reserve_bytes(disk_bytes: u64) -> u64 {
     (disk_bytes / 20).min(RESERVE_BYTES_MAX)
 }
 
-/// How much more may come now.
-pub fn left_bytes(shelf: &Shelf, limit_bytes: Option<u64>) -> io::Result<u64> {
-    Ok(Standing::of(shelf, limit_bytes)?.room_bytes())
+/// Room that is one's own until this is dropped, and how much more there is beside it.
+#[derive(Debug)]
+pub struct Room {
+    pub announced: Announced,
+    pub more_bytes: u64,
 }
 
 /// Removes what is not in use until there is room, or says with numbers why there is none.
-pub fn make(shelf: &Shelf, limit_bytes: Option<u64>, need: &Need<'_>) -> Result<(), Failed> {
+pub fn make(shelf: &Shelf, limit_bytes: Option<u64>, need: &Need<'_>) -> Result<Room, Failed> {
     let trouble =
         |error: io::Error| Failed { why: format!("the cache of inputs cannot be looked through: {error}"), whose: Whose::Platform };
-    // One at a time: two who look at once would both count on the same room.
+    // One at a time: two who look at once would both count on the same room. Whoever has had a turn has announced what is to come.
     let turn = once::lock_file(&shelf.dir.join("room.lock")).map_err(trouble)?;
     turn.lock().map_err(trouble)?;
     drop_disbelieved(shelf).map_err(trouble)?;
@@ -104,7 +117,8 @@ pub fn make(shelf: &Shelf, limit_bytes: Option<u64>, need: &Need<'_>) -> Result<
         let standing = Standing::of(shelf, limit_bytes).map_err(trouble)?;
         let lacking_bytes = need.bytes.saturating_sub(standing.room_bytes());
         if lacking_bytes == 0 && !standing.lacks_files(need) {
-            return Ok(());
+            let announced = Announced::new(shelf, need.tree, need.bytes).map_err(trouble)?;
+            return Ok(Room { announced, more_bytes: standing.room_bytes() - need.bytes });
         }
         let in_vain = need.bytes > standing.most_bytes();
         if in_vain || !remove_oldest(shelf, lacking_bytes).map_err(trouble)? {
@@ -221,6 +235,7 @@ mod tests {
         Standing {
             used_bytes: gib(used_gib),
             limit_bytes: gib(limit_gib),
+            announced_bytes: 0,
             disk_bytes: gib(1_000),
             free_bytes: gib(free_gib),
             reserve_bytes: gib(5),
@@ -230,7 +245,8 @@ mod tests {
 
     #[test]
     fn a_refusal_has_numbers_and_says_whether_waiting_helps() {
-        let need = |gib: u64, files: u64| Need { what: "data:imagenet has 148.2GiB in 1,281,167 files", bytes: gib << 30, files };
+        let need =
+            |gib: u64, files: u64| Need { what: "data:imagenet has 148.2GiB in 1,281,167 files", bytes: gib << 30, files, tree: "t" };
         let said = |standing: Standing, need: Need<'_>| {
             let Failed { why, whose } = standing.refusal(&need);
             format!("{whose:?}: {why}")
@@ -239,10 +255,12 @@ mod tests {
             said(standing(150, 800, 60), need(149, 10)),
             said(standing(0, 100, 900), need(149, 10)),
             said(standing(0, 800, 900), need(149, 1_281_167)),
+            said(Standing { announced_bytes: 100 << 30, ..standing(0, 800, 200) }, need(149, 10)),
         ].join("\n"), @"
         Platform: data:imagenet has 148.2GiB in 1,281,167 files; the cache of inputs has room for 55GiB: its disk has 60GiB free, of which 5GiB stay free, and it may have 800GiB and has 150GiB that tasks use now
         User: data:imagenet has 148.2GiB in 1,281,167 files; the cache of inputs has room for 100GiB: its disk has 900GiB free, of which 5GiB stay free, and it may have 100GiB and has 0B that tasks use now
         Platform: data:imagenet has 148.2GiB in 1,281,167 files; the disk of the cache has room for only 1048576 more files
+        Platform: data:imagenet has 148.2GiB in 1,281,167 files; the cache of inputs has room for 95GiB: its disk has 200GiB free, of which 5GiB stay free, and it may have 800GiB and has 0B that tasks use now; 100GiB are still to come for others who began before
         ");
     }
 
@@ -273,7 +291,7 @@ mod tests {
         assert_eq!(used_bytes(&shelf).unwrap(), 400);
         let held = once::lock_file(&shelf::lock_of(&older)).unwrap();
         held.lock_shared().unwrap();
-        let need = |bytes| Need { what: "x", bytes, files: 1 };
+        let need = |bytes| Need { what: "x", bytes, files: 1, tree: "new" };
         make(&shelf, Some(500), &need(100)).map_err(|it| it.why).unwrap();
         assert!(oldest.exists(), "there was room enough");
         make(&shelf, Some(500), &need(200)).map_err(|it| it.why).unwrap();
@@ -284,6 +302,22 @@ mod tests {
         drop(held);
         make(&shelf, Some(500), &need(450)).map_err(|it| it.why).unwrap();
         assert_eq!((older.exists(), used_bytes(&shelf).unwrap()), (false, 0));
+    }
+
+    #[test]
+    fn room_that_one_has_announced_is_not_there_for_another() {
+        let home = tempfile::tempdir().unwrap();
+        let shelf = Shelf::at(home.path().join("inputs")).unwrap();
+        let need = |tree| Need { what: "x", bytes: 60, files: 1, tree };
+        let first = make(&shelf, Some(100), &need("first")).map_err(|it| it.why).unwrap();
+        assert_eq!(first.more_bytes, 40);
+        let refused = make(&shelf, Some(100), &need("second")).map_err(|it| it.why).unwrap_err();
+        assert!(
+            refused.contains("has room for 40B") && refused.ends_with("; 60B are still to come for others who began before"),
+            "{refused}"
+        );
+        drop(first);
+        make(&shelf, Some(100), &need("second")).map_err(|it| it.why).unwrap();
     }
 
     #[test]
@@ -299,7 +333,7 @@ mod tests {
         }
         fs::rename(lent.join("complete"), lent.join(format!("complete.{}", shelf.boot))).unwrap();
         fs::rename(lost.join("complete"), lost.join("complete.before")).unwrap();
-        make(&shelf, Some(500), &Need { what: "x", bytes: 100, files: 1 }).map_err(|it| it.why).unwrap();
+        make(&shelf, Some(500), &Need { what: "x", bytes: 100, files: 1, tree: "new" }).map_err(|it| it.why).unwrap();
         assert_eq!([&kept, &lent, &lost].map(|tree| tree.exists()), [true, true, false]);
         assert_eq!(fs::read_dir(shelf.parts()).unwrap().count(), 1, "only those of the tree that is lent now");
         assert_eq!(used_bytes(&shelf).unwrap(), 200);

@@ -62,7 +62,7 @@ impl Shelf {
         private_dir(&dir)?;
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned();
         let shelf = Self { boot, lends: lent::keeps_what_it_took(&dir)?, dir };
-        for dir in [shelf.blobs(), shelf.trees(), shelf.parts()] {
+        for dir in [shelf.blobs(), shelf.trees(), shelf.parts(), shelf.announced()] {
             private_dir(&dir)?;
         }
         Ok(shelf)
@@ -84,6 +84,11 @@ impl Shelf {
     /// Where files lie that are not whole, or not synced; a directory for each tree.
     pub fn parts(&self) -> PathBuf {
         self.dir.join("parts")
+    }
+
+    /// Where it stands what else is to come; a file for each tree that is being made.
+    pub fn announced(&self) -> PathBuf {
+        self.dir.join("announced")
     }
 
     pub fn tree(&self, name: &str) -> PathBuf {

@@ -1,6 +1,7 @@
 //! Where something is fetched from.
 
 use model::{
+    ids::JobId,
     location::Location,
     volume::{Credentials, Volume},
 };
@@ -14,27 +15,29 @@ pub struct Source {
     pub identity: String,
     /// In the store.
     pub path: String,
+    /// The version of files whose store says none: what was fetched for another cannot be told from what is there now.
+    pub no_version: String,
     /// Whether it can only be one file.
     pub is_file: bool,
     location: String,
 }
 
 impl Source {
-    pub fn of_volume(location: &Location, volume: &Volume, credentials: Option<&Credentials>) -> Result<Self, VolumeError> {
+    pub fn of_volume(location: &Location, (volume, credentials): (&Volume, Option<&Credentials>), job: JobId) -> Result<Self, VolumeError> {
         let (name, path) = match location {
             Location::Volume { volume, path } => (volume.to_string(), path.clone()),
             Location::Host(_) | Location::Url(_) => (location.to_string(), String::new()),
         };
         let store = volumes::open(volume, credentials)?.named(&name);
         let identity = serde_json::to_string(volume).expect("a volume is JSON");
-        Ok(Self { store, identity, path, is_file: false, location: location.to_string() })
+        Ok(Self { store, identity, path, no_version: no_version(job), is_file: false, location: location.to_string() })
     }
 
-    pub fn of_url(url: &str) -> Result<Self, VolumeError> {
+    pub fn of_url(url: &str, job: JobId) -> Result<Self, VolumeError> {
         let store = Store::of_url(url)?;
         // What follows a `?` may be what opens it.
         let location = url.split(['?', '#']).next().unwrap_or_default().to_owned();
-        Ok(Self { store, identity: format!("url {url}"), path: String::new(), is_file: true, location })
+        Ok(Self { store, identity: format!("url {url}"), path: String::new(), no_version: no_version(job), is_file: true, location })
     }
 
     /// As a person wrote it.
@@ -49,6 +52,11 @@ impl Source {
         // A web server's own page has no name, and one that leads elsewhere is no name for a file.
         if name.is_empty() || name.contains('\0') || matches!(name, "." | "..") { "index".into() } else { name.to_owned() }
     }
+}
+
+/// The tasks of one job share what one of them has fetched.
+fn no_version(job: JobId) -> String {
+    format!("as job {job} found it")
 }
 
 /// The last part of a URL as a file's name: `%20` is a space, and `%2F` does not make it a path.
@@ -79,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_url_s_file_is_called_by_its_last_part() {
-        let name = |url: &str| Source::of_url(url).unwrap().file_name();
+        let name = |url: &str| Source::of_url(url, JobId::new(1, &[0; 10])).unwrap().file_name();
         let urls = [
             "http://127.0.0.1/a/b.tar.gz?sign=1#x",
             "http://127.0.0.1/a%20b%2F..%2Fc",

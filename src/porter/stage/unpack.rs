@@ -81,12 +81,12 @@ impl Archive<'_> {
         let bytes = archive.metadata().map_err(trouble)?.len();
         let what = format!("{} is to be unpacked", self.label);
         // It becomes no smaller by it; how much larger is seen as it comes.
-        room::make(fetcher.shelf, fetcher.rules.cache_bytes_max, &Need { what: &what, bytes, files: 1 })?;
-        let bytes_max = room::left_bytes(fetcher.shelf, fetcher.rules.cache_bytes_max).map_err(trouble)?;
+        let tree = making.place.file_name().unwrap_or_default().to_string_lossy();
+        let room = room::make(fetcher.shelf, fetcher.rules.cache_bytes_max, &Need { what: &what, bytes, files: 1, tree: &tree })?;
         let files = shelf::files_of(making.place);
         private_dir(making.place).and_then(|()| fs::create_dir_all(&files)).map_err(trouble)?;
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let limits = Limits { bytes_max, ..Limits::default() };
+        let limits = Limits { bytes_max: bytes + room.more_bytes, ..Limits::default() };
         let unpacked =
             Kind::of(&name, &archive).and_then(|kind| unpack(&archive, kind, &files, &limits)).map_err(|why| self.refused(&why))?;
         Ok(serde_json::to_string(&Facts { bytes: unpacked.bytes, own_bytes: unpacked.bytes }).expect("facts are JSON"))

@@ -1,7 +1,8 @@
 //! What is outside already, on disk, so that whoever comes after us sends only what differs.
 //!
-//! A line for each file that was sent, the last one of a path counts; in memory a few bytes for each path. It lies on the disk that
-//! the task writes to: when that is full, what is sent is remembered without it, or nothing could ever leave.
+//! The first line says where that is: what was sent elsewhere is not there. Then a line for each file that was sent, the last one of
+//! a path counts; in memory a few bytes for each path. It lies on the disk that the task writes to: when that is full, what is sent is
+//! remembered without it, or nothing could ever leave.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -18,6 +19,8 @@ use sha2::{Digest, Sha256};
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line {
+    /// Where everything went that the lines below tell of.
+    At(String),
     /// From now on something may be left half.
     Begun(String),
     Sent(Sent),
@@ -39,6 +42,8 @@ pub struct Sent {
 
 pub struct Ledger {
     path: PathBuf,
+    /// Where its files are.
+    places: String,
     file: File,
     end: u64,
     sent: HashMap<[u8; 16], Known>,
@@ -65,11 +70,19 @@ pub fn stamp(metadata: &Metadata) -> String {
 }
 
 impl Ledger {
-    pub fn open(path: &Path) -> io::Result<Self> {
+    /// What has gone to these places. One that tells of others, or does not say which, is begun anew.
+    pub fn open(path: &Path, places: &str) -> io::Result<Self> {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)?;
-        let mut ledger =
-            Self { path: path.to_owned(), file, end: 0, sent: HashMap::new(), unwritten: HashMap::new(), in_parts: BTreeSet::new() };
+        let mut ledger = Self {
+            path: path.to_owned(),
+            places: places.to_owned(),
+            file,
+            end: 0,
+            sent: HashMap::new(),
+            unwritten: HashMap::new(),
+            in_parts: BTreeSet::new(),
+        };
         ledger.read()?;
         Ok(ledger)
     }
@@ -80,6 +93,10 @@ impl Ledger {
         while reader.read_until(b'\n', &mut text)? > 0 {
             // A line that is not whole was being written when somebody died; nothing came after it.
             let Ok(line) = serde_json::from_slice::<Line>(&text) else { break };
+            let begins_here = matches!(&line, Line::At(at) if *at == self.places);
+            if self.end == 0 && !begins_here {
+                break;
+            }
             self.note(&line, Some(self.end))?;
             self.end += text.len() as u64;
             text.clear();
@@ -89,6 +106,7 @@ impl Ledger {
 
     fn note(&mut self, line: &Line, at: Option<u64>) -> io::Result<()> {
         match line {
+            Line::At(_) => {}
             Line::Begun(key) => _ = self.in_parts.insert(key.clone()),
             Line::Sent(sent) => _ = self.sent.insert(name(&sent.key), Known { stamp: short(&sent.stamp), at }),
             Line::Gone(key) => self.forget(key)?,
@@ -116,6 +134,13 @@ impl Ledger {
     }
 
     fn append(&mut self, line: &Line) -> io::Result<()> {
+        if self.end == 0 {
+            self.write(&Line::At(self.places.clone()))?;
+        }
+        self.write(line)
+    }
+
+    fn write(&mut self, line: &Line) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
         if let Err(error) = self.file.write_all_at(&text, self.end) {
@@ -188,7 +213,7 @@ impl Ledger {
         let line = text[..read].split(|byte| *byte == b'\n').next().unwrap_or_default();
         match serde_json::from_slice(line)? {
             Line::Sent(sent) => Ok(Some(sent)),
-            Line::Begun(_) | Line::Gone(_) | Line::Clear => Ok(None),
+            Line::At(_) | Line::Begun(_) | Line::Gone(_) | Line::Clear => Ok(None),
         }
     }
 
@@ -231,7 +256,7 @@ mod tests {
     fn what_was_sent_is_known_again_and_half_a_line_is_forgotten() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sent");
-        let mut ledger = Ledger::open(&path).unwrap();
+        let mut ledger = Ledger::open(&path, "here").unwrap();
         assert!(ledger.is_empty());
         ledger.begin("a").unwrap();
         ledger.begin("b").unwrap();
@@ -241,14 +266,14 @@ mod tests {
         drop(ledger);
         let whole = std::fs::metadata(&path).unwrap().len();
         OpenOptions::new().append(true).open(&path).unwrap().write_all(br#"{"sent":{"key":"b","#).unwrap();
-        let mut ledger = Ledger::open(&path).unwrap();
+        let mut ledger = Ledger::open(&path, "here").unwrap();
         assert_eq!((ledger.has("a", "1"), ledger.has("a", "2"), ledger.has("b", "1")), (false, true, false));
         assert_eq!((ledger.in_parts(), ledger.get("a").unwrap()), (vec!["a".to_owned(), "b".to_owned()], Some(sent("a", "2"))));
         assert_eq!(std::fs::metadata(&path).unwrap().len(), whole);
         ledger.add(sent("b", "3")).unwrap();
         assert_eq!(ledger.get("b").unwrap(), Some(sent("b", "3")));
         ledger.clear().unwrap();
-        let ledger = Ledger::open(&path).unwrap();
+        let ledger = Ledger::open(&path, "here").unwrap();
         assert_eq!((ledger.in_parts(), ledger.get("b").unwrap()), (vec![], Some(sent("b", "3"))));
     }
 
@@ -256,16 +281,31 @@ mod tests {
     fn what_is_gone_is_forgotten_with_all_below_it_and_may_come_again() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sent");
-        let mut ledger = Ledger::open(&path).unwrap();
+        let mut ledger = Ledger::open(&path, "here").unwrap();
         for key in ["best/x", "best/d/y", "bester", "other"] {
             ledger.add(sent(key, "1")).unwrap();
         }
         ledger.remove("best").unwrap();
         ledger.add(sent("best", "2")).unwrap();
         ledger.make_durable().unwrap();
-        for ledger in [ledger, Ledger::open(&path).unwrap()] {
+        for ledger in [ledger, Ledger::open(&path, "here").unwrap()] {
             let known = ["best/x", "best/d/y", "bester", "other"].map(|key| ledger.has(key, "1"));
             assert_eq!((known, ledger.has("best", "2")), ([false, false, true, true], true));
         }
+    }
+
+    #[test]
+    fn what_went_elsewhere_is_not_here() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sent");
+        Ledger::open(&path, "bucket a").unwrap().add(sent("model", "1")).unwrap();
+        assert!(Ledger::open(&path, "bucket a").unwrap().has("model", "1"));
+        let mut ledger = Ledger::open(&path, "bucket b").unwrap();
+        assert!(ledger.is_empty() && ledger.get("model").unwrap().is_none());
+        ledger.add(sent("log", "1")).unwrap();
+        let ledger = Ledger::open(&path, "bucket b").unwrap();
+        assert_eq!((ledger.has("log", "1"), ledger.has("model", "1")), (true, false));
+        std::fs::write(&path, "{\"sent\":{\"key\":\"model\",\"size\":3,\"etag\":\"e\",\"stamp\":\"1\"}}\n").unwrap();
+        assert!(Ledger::open(&path, "bucket b").unwrap().is_empty(), "it does not say where");
     }
 }

@@ -50,6 +50,16 @@ const LOCAL_PATH_BYTES_MAX: usize = 3_800;
 /// What is larger goes to a bucket in parts.
 pub const PARTS_ABOVE_BYTES: u64 = 8 << 20;
 
+/// The places as one text: another bucket under the same name makes another one, other keys do not.
+pub fn named(errand: &Errand) -> String {
+    let one = |output: &OutputPlan| {
+        let volume = output.to.volume().and_then(|name| errand.order.volumes.get(name));
+        (output.name.clone(), output.to.clone(), volume.cloned())
+    };
+    let all: Vec<(Option<String>, Location, Option<Volume>)> = errand.order.freight.outputs.iter().map(one).collect();
+    serde_json::to_string(&all).expect("places are JSON")
+}
+
 pub fn open(errand: &Errand) -> Result<Vec<Place>, String> {
     errand.order.freight.outputs.iter().map(|output| open_one(output, errand)).collect()
 }

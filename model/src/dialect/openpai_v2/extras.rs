@@ -9,7 +9,7 @@ use super::{
     js::Word,
     plugins::{self, Plugin},
 };
-use crate::{dialect::note::with_words, located::Value};
+use crate::{dialect::note::with_words, located::Value, said, words::Words};
 
 #[derive(Default)]
 pub(super) struct Extras<'a> {
@@ -24,9 +24,22 @@ pub(super) struct Extras<'a> {
 const PLUGINS: &str = "com.microsoft.pai.runtimeplugin";
 const KEYS: [&str; 6] = ["submitFrom", "gangAllocation", "hivedScheduler", "storages", "jobStatusChangeNotification", PLUGINS];
 
-pub(super) const NO_VOLUME: (&str, &str) = (
-    "no volume of that name is known here; give a directory as `code` or `input` in the converted file, or copy what the job needs in its commands",
-    "这里没有这个名字的存储；请在转换后的文件里用 `code` 或 `input` 给出目录，或在命令里自己复制作业需要的内容",
+/// What to write instead of a storage that OpenPAI mounted, for tasks to read and to write.
+pub(super) fn not_mounted(name: &str, mounted_at: &str) -> Words {
+    said!(
+        "is not mounted here. If `{name}` is a volume (`trainmaster volumes list`, else `trainmaster volumes add {name}`), write \
+         `inputs: {{{name}: \"{name}:\"}}` in the converted file to read it, and /input/{name} in its commands for {mounted_at}; \
+         `output: {name}` has what tasks write to /output copied there",
+        "这里不挂载。如果 `{name}` 是数据卷（见 `trainmaster volumes list`，没有就用 `trainmaster volumes add {name}` 添加），请在转换后的文件里写 \
+         `inputs: {{{name}: \"{name}:\"}}` 来读取它，并把命令里的 {mounted_at} 换成 /input/{name}；写 `output: {name}` 则把任务写到 /output 的内容复制到那里"
+    )
+}
+
+pub(super) const EVERYONE_S: (&str, &str) = (
+    "asks for the storages everyone had, which are not known here; write `inputs: {NAME: \"NAME:\"}` in the converted file for each volume \
+     that the job reads (`trainmaster volumes list`), and /input/NAME in its commands",
+    "要求的是人人都有的存储，这里无从得知；请在转换后的文件里为作业要读的每个数据卷（见 `trainmaster volumes list`）写 \
+     `inputs: {NAME: \"NAME:\"}`，命令里用 /input/NAME",
 );
 
 pub(super) fn read<'a>(reader: &mut Reader, job: &Job<'a>) -> Extras<'a> {
@@ -96,16 +109,18 @@ fn note_storages(reader: &mut Reader, field: &Field<'_>) {
     let items =
         reader.items(field, ("write a list such as `[{name: data, mountPath: /data}]`", "请写列表，如 `[{name: data, mountPath: /data}]`"));
     if matches!(&field.node.value, Value::List(items) if items.is_empty()) {
-        reader.notes.ignored(
-            &field.path,
-            field.place,
-            with_words(("asks for the storages everyone had", "要求的是人人都有的存储"), NO_VOLUME),
-        );
+        reader.notes.ignored(&field.path, field.place, EVERYONE_S);
     }
     for item in items {
-        let named = item.get("name").is_some_and(|it| !it.is_null());
-        let nameless = ("has no `name`, so it is skipped, as in OpenPAI", "没有 `name`，所以跳过，与 OpenPAI 相同");
-        let reason = if named { NO_VOLUME } else { nameless };
+        let text = |key| match item.get(key).and_then(|it| it.word()) {
+            Some(Word::Text(text)) => Some(text.to_owned()),
+            Some(Word::Null | Word::Truth(_) | Word::Number(_) | Word::Date(_)) | None => None,
+        };
+        let reason = match (text("name"), item.get("name").is_some_and(|it| !it.is_null())) {
+            (Some(name), _) => not_mounted(&name, &text("mountPath").unwrap_or_else(|| format!("/mnt/{name}"))),
+            (None, true) => EVERYONE_S.into(),
+            (None, false) => ("has no `name`, so it is skipped, as in OpenPAI", "没有 `name`，所以跳过，与 OpenPAI 相同").into(),
+        };
         reader.notes.ignored(&item.path, item.place, reason);
     }
 }

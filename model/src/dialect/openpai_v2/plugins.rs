@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 
 use super::{
-    extras::{Extras, NO_VOLUME},
+    extras::{EVERYONE_S, Extras, not_mounted},
     field::{Field, Reader},
     job::Job,
     script::{Script, Step},
@@ -162,13 +162,22 @@ fn tell_all(reader: &mut Reader, by_role: &IndexMap<&str, Vec<Plugin<'_>>>) {
             "cmd" => cmd::check(reader, plugin),
             "git" => git::check(reader, plugin),
             "ssh" | "tensorboard" => {}
-            "teamwise_storage" => reader.notes.ignored(&plugin.field.path, plugin.field.place, NO_VOLUME),
+            "teamwise_storage" => note_storage(reader, plugin),
             unknown => {
                 let hint = listed(("there are", "可用的有"), &KNOWN);
                 reader.tell(&plugin.field, said!("there is no plugin {}", "没有名为 {} 的插件", shown(unknown)), hint);
             }
         }
     }
+}
+
+/// Without names it means the storages everyone had.
+fn note_storage(reader: &mut Reader, plugin: &Plugin<'_>) {
+    let names = plugin.parameters.as_ref().and_then(|it| it.get("storageConfigNames"));
+    let names = names.map(|it| reader.texts(&it, ("write a list of names", "请写名字的列表"))).unwrap_or_default();
+    let each = names.iter().map(|(name, _)| not_mounted(name, &format!("/mnt/{name}")));
+    let reason = each.reduce(|all, one| all.then(&one)).unwrap_or_else(|| EVERYONE_S.into());
+    reader.notes.ignored(&plugin.field.path, plugin.field.place, reason);
 }
 
 /// What the plugins of a role run in its tasks.
