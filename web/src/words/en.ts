@@ -230,6 +230,8 @@ export const en = {
     wrap: 'Wrap',
     times: 'Times',
     lanes: 'Side by side',
+    lanesLeft: (names: string, more: number) =>
+      `Not shown: ${names}${more > 0 ? ` and ${more} more` : ''}. Pick the tasks to compare above.`,
     follow: 'Follow',
     download: 'Download',
     downloadOne: 'Download this task’s log, byte for byte',

@@ -230,6 +230,7 @@ export const zh: Words = {
     wrap: '自动换行',
     times: '时间',
     lanes: '并排显示',
+    lanesLeft: (names, more) => `未显示：${names}${more > 0 ? ` 等，另有 ${more} 个` : ''}。可在上面选择要并排的任务。`,
     follow: '跟随',
     download: '下载',
     downloadOne: '下载这个任务的日志，逐字节相同',
