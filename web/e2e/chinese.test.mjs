@@ -37,7 +37,7 @@ async function english(path) {
 /** What somebody wrote about the job is in whatever language they wrote it in. */
 const said = async id => (await house.job(id)).description
 
-test('中文页面的经过和原因里没有英文句子', async () => {
+test('中文页面的事件记录和原因里没有英文句子', async () => {
   for (const id of [jobs.first, jobs.failed, jobs.stopped, jobs.running, jobs.queued]) {
     const own = await said(id)
     for (const tab of ['', '/why', '/versions', '/services']) {
@@ -45,7 +45,7 @@ test('中文页面的经过和原因里没有英文句子', async () => {
       assert.deepEqual(found, [], `${id}${tab}`)
     }
   }
-  const timeline = page.getByRole('heading', { name: '经过' }).locator('xpath=ancestor::section')
+  const timeline = page.getByRole('region', { name: '事件记录' })
   await page.goto(`${house.url}/jobs/${jobs.stopped}`)
   await timeline.getByText('被 admin 停止').first().waitFor()
 })

@@ -65,6 +65,10 @@ export function exactTime(atMs: number, locale: string): string {
   }).format(atMs)
 }
 
+/** A day in the reader's zone, with its name. */
+export const day = (atMs: number, locale: string): string =>
+  new Intl.DateTimeFormat(locale, { dateStyle: 'full' }).format(atMs)
+
 /** The clock of a log line, without the date. */
 export function clock(atMs: number): string {
   const at = new Date(atMs)

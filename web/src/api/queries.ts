@@ -62,10 +62,25 @@ export const job = (name: string) =>
     refetchInterval: ({ state }) => (state.data?.ended_at_ms == null ? OFTEN_MS : SOMETIMES_MS),
   })
 
+/** More pages than this of one job's events nobody reads. */
+const EVENT_PAGES_MAX = 200
+
+/** Everything that happened to a job, oldest first. What is known is not asked for again. */
 export const jobEvents = (name: string) =>
   queryOptions({
     queryKey: ['job', name, 'events'],
-    queryFn: () => must(api.GET('/api/v1/jobs/{job}/events', { params: { path: { job: name } } })),
+    queryFn: async ({ client, queryKey }): Promise<EventView[]> => {
+      const all = [...(client.getQueryData<EventView[]>(queryKey) ?? [])]
+      for (let page = 0; page < EVENT_PAGES_MAX; page += 1) {
+        const query = { after: all.at(-1)?.seq ?? 0 }
+        const { events, next } = await must(
+          api.GET('/api/v1/jobs/{job}/events', { params: { path: { job: name }, query } }),
+        )
+        all.push(...events)
+        if (next == null) break
+      }
+      return all
+    },
     refetchInterval: OFTEN_MS,
   })
 

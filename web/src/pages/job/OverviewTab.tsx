@@ -1,14 +1,13 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import type { EventView, JobDetail, RunView } from '../../api/queries.ts'
-import * as queries from '../../api/queries.ts'
-import { clock, duration, exactTime, resources } from '../../format.ts'
+import type { JobDetail, RunView } from '../../api/queries.ts'
+import { duration, resources } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { Fact } from '../../ui/Fact.tsx'
-import { Empty, Rich } from '../../ui/Say.tsx'
+import { Empty } from '../../ui/Say.tsx'
 import { State } from '../../ui/State.tsx'
 import { Ago, Left, Span } from '../../ui/Time.tsx'
 import { useLanguage, useReason, useWords } from '../../words/index.tsx'
+import { Timeline } from './Timeline.tsx'
 
 export function OverviewTab({ job }: { job: JobDetail }) {
   return (
@@ -174,45 +173,5 @@ function TaskRow({ job, run, earlier }: { job: JobDetail; run: RunView; earlier:
         </Link>
       </td>
     </tr>
-  )
-}
-
-function Timeline({ job }: { job: JobDetail }) {
-  const words = useWords()
-  const { data } = useQuery(queries.jobEvents(job.id))
-  return (
-    <section className="panel">
-      <header>
-        <h2>{words.job.timeline}</h2>
-      </header>
-      <ol className="body timeline">
-        {data?.events.map(event => (
-          <Happened key={event.seq} event={event} />
-        ))}
-      </ol>
-    </section>
-  )
-}
-
-function Happened({ event }: { event: EventView }) {
-  const words = useWords()
-  const reason = useReason(event)
-  return (
-    <li>
-      <time
-        className="mono soft"
-        dateTime={new Date(event.at_ms).toISOString()}
-        title={exactTime(event.at_ms, words.locale)}
-      >
-        {clock(event.at_ms)}
-      </time>
-      <span className="nowrap">
-        {event.task && <strong>{event.task} </strong>}
-        {words.job.events[event.kind] ?? words.states[event.kind as keyof typeof words.states] ?? event.kind}
-      </span>
-      <span className="soft">
-        <Rich text={reason} />
-      </span>
-    </li>
   )
 }
