@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
+import { AGAIN_MS } from '../api/again.ts'
 import { api, must } from '../api/client.ts'
-import { ApiError } from '../api/error.ts'
+import { isAway } from '../api/error.ts'
 import { type LinesPage, PAGE_LINES, type Page, type PageAt, Reel } from './reel.ts'
 import { type Lane, Wire } from './wire.ts'
 
@@ -35,8 +36,6 @@ export interface Log {
 
 /** A browser cannot make a box taller than this many rows; who wants more narrows it by time. */
 const LINES_MAX = 1_500_000
-/** Between one try and the next, while the server does not answer. */
-const AGAIN_MS = 2_000
 
 export interface Asked {
   job: string
@@ -203,5 +202,3 @@ class Reading implements Lane {
     })
   }
 }
-
-const isAway = (error: unknown) => error instanceof ApiError && error.status === 0

@@ -8,18 +8,23 @@ interface Around {
   wrong?: string | null | undefined
 }
 
+/** What is wrong with what stands above it. */
+export function Wrong({ id, text }: { id?: string; text: string }) {
+  return (
+    <span className="wrong" id={id} role="alert">
+      <Icon name="warn" />
+      {text}
+    </span>
+  )
+}
+
 /** A label, a control and what is to be said about it, tied together for whoever cannot see them side by side. */
 function Around({ label, help, wrong, id, children }: Around & { id: string; children: ReactNode }) {
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
       {children}
-      {wrong && (
-        <span className="wrong" id={`${id}-wrong`} role="alert">
-          <Icon name="warn" />
-          {wrong}
-        </span>
-      )}
+      {wrong && <Wrong id={`${id}-wrong`} text={wrong} />}
       {help && (
         <span className="help" id={`${id}-help`}>
           {help}

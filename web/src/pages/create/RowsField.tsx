@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Button } from '../../ui/Button.tsx'
+import { Wrong } from '../../ui/Field.tsx'
 import { Icon } from '../../ui/Icon.tsx'
 import { useWords } from '../../words/index.tsx'
 import type { Row } from './pro.ts'
@@ -10,10 +11,14 @@ interface Props {
   fields: string[]
   rows: Row[]
   change: (rows: Row[]) => void
+  /** What is wrong with one of them, in words. */
+  wrong?: string | undefined
+  /** Whether what stands behind a name is more than a text, and only shown. */
+  isFixed?: (name: string) => boolean
 }
 
 /** Rows of fields, with one more at the end for the next. A row without its first field is not yet said. */
-export function RowsField({ label, fields, rows: given, change }: Props) {
+export function RowsField({ label, fields, rows: given, change, wrong, isFixed = () => false }: Props) {
   const words = useWords()
   const [rows, setRows] = useState(given)
   const set = (next: Row[]) => {
@@ -34,6 +39,7 @@ export function RowsField({ label, fields, rows: given, change }: Props) {
               className="input"
               aria-label={`${label} ${index + 1}: ${field}`}
               placeholder={field}
+              {...(at > 0 && isFixed(row[0] ?? '') && { readOnly: true, title: words.create.inFile })}
               value={row[at] ?? ''}
               onChange={event => write(index, at, event.target.value)}
             />
@@ -48,6 +54,7 @@ export function RowsField({ label, fields, rows: given, change }: Props) {
           </Button>
         </div>
       ))}
+      {wrong && <Wrong text={wrong} />}
       <Button
         tight
         aria-label={`${label}: ${words.create.addRow}`}

@@ -7,7 +7,7 @@ import { CodeBlock } from '../../ui/CodeBlock.tsx'
 import { Fact } from '../../ui/Fact.tsx'
 import { Trouble } from '../../ui/Say.tsx'
 import { useWords } from '../../words/index.tsx'
-import { devices } from '../create/PlanView.tsx'
+import { devices, portsOf } from '../create/PlanView.tsx'
 
 /** What runs: the job, and each role with everything its tasks get. */
 export function JobPlan({ job }: { job: JobDetail }) {
@@ -70,8 +70,6 @@ function WholeJob({ plan }: { plan: PlanView }) {
 function Role({ role }: { role: RoleView }) {
   const words = useWords()
   const w = words.made
-  const port = ([name, { count, from }]: [string, { count: number; from?: number | null }]) =>
-    `${name}: ${from == null ? w.anyPort(count) : w.fromPort(count, from)}`
   const env = Object.entries(role.env)
   return (
     <section className="panel" aria-label={role.name}>
@@ -84,7 +82,7 @@ function Role({ role }: { role: RoleView }) {
         <Fact name={w.sharedMemory}>{bytes(role.shared_memory_bytes)}</Fact>
         <Fact name={w.disk}>{role.disk_bytes == null ? w.noLimit : bytes(role.disk_bytes)}</Fact>
         <Fact name={w.accelerators}>{devices(role.accelerators).join(', ') || words.app.none}</Fact>
-        <Fact name={w.ports}>{Object.entries(role.ports).map(port).join('\n') || words.app.none}</Fact>
+        <Fact name={w.ports}>{portsOf(role, words).join('\n') || words.app.none}</Fact>
         <Fact name={w.image}>{role.image ?? w.noImage}</Fact>
         <Fact name={w.taskRetries}>{role.retries}</Fact>
         <Fact name={w.minFailed}>{role.min_failed ?? w.never}</Fact>

@@ -1,5 +1,7 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import type { JobDetail, RunView } from '../../api/queries.ts'
+import * as queries from '../../api/queries.ts'
 import { duration, resources } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { Fact } from '../../ui/Fact.tsx'
@@ -93,6 +95,8 @@ function byRole(runs: RunView[]): Map<string, { run: RunView; earlier: number }[
 
 function Tasks({ job }: { job: JobDetail }) {
   const words = useWords()
+  const { data: nodes } = useQuery(queries.nodes())
+  const addressOf = (run: RunView) => nodes?.find(node => node.name === run.node)?.address
   if (job.runs.length === 0) {
     return (
       <section className="panel">
@@ -112,6 +116,7 @@ function Tasks({ job }: { job: JobDetail }) {
               <th>{words.job.task}</th>
               <th>{words.job.state}</th>
               <th>{words.job.node}</th>
+              <th>{words.job.address}</th>
               <th>{words.job.ports}</th>
               <th>{words.job.devices}</th>
               <th className="number">{words.job.duration2}</th>
@@ -121,7 +126,7 @@ function Tasks({ job }: { job: JobDetail }) {
           </thead>
           <tbody>
             {tasks.map(({ run, earlier }) => (
-              <TaskRow key={run.task} job={job} run={run} earlier={earlier} />
+              <TaskRow key={run.task} job={job} run={run} earlier={earlier} address={addressOf(run)} />
             ))}
           </tbody>
         </table>
@@ -130,7 +135,14 @@ function Tasks({ job }: { job: JobDetail }) {
   ))
 }
 
-function TaskRow({ job, run, earlier }: { job: JobDetail; run: RunView; earlier: number }) {
+interface RowProps {
+  job: JobDetail
+  run: RunView
+  earlier: number
+  address: string | undefined
+}
+
+function TaskRow({ job, run, earlier, address }: RowProps) {
   const { words, language } = useLanguage()
   const missing = (language === 'zh' && run.missing_zh) || run.missing
   const reason = useReason(run)
@@ -154,6 +166,7 @@ function TaskRow({ job, run, earlier }: { job: JobDetail; run: RunView; earlier:
         ))}
       </td>
       <td className="nowrap">{run.node}</td>
+      <td className="mono nowrap">{address ?? '–'}</td>
       <td className="mono">
         {ports.map(port => (
           <div key={port} className="nowrap">
