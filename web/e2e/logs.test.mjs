@@ -41,7 +41,7 @@ test('a progress bar is one line that moves, and colours are shown', async () =>
   assert.equal(await linesOf(page).getByText('20%').count(), 0)
   assert.equal(await linesOf(page).getByText('red').getAttribute('class'), 'sgr-bold sgr-1')
   await house.ask('POST', `/api/v1/jobs/${id}/stop`)
-  await page.getByText('The job is over; this is all of it').waitFor()
+  await page.getByText('The job has ended; this is the complete log').waitFor()
   await page.getByText('2 lines').waitFor()
 })
 
@@ -141,6 +141,6 @@ test('many tasks side by side are all live, and the rest of the console still an
   const texts = (await lane(0).locator('.log-row').allInnerTexts()).map(it => it.trim())
   assert.deepEqual(texts, [...new Set(texts)], 'no line comes twice')
   await page.getByRole('link', { name: 'Why' }).click()
-  await page.getByRole('region', { name: 'Why it is as it is' }).waitFor()
+  await page.getByRole('region', { name: 'Why it is in this state' }).waitFor()
   await house.ask('POST', `/api/v1/jobs/${id}/stop`)
 })

@@ -19,7 +19,7 @@ export const paths = {
   logsOf: (job: string, task: string) => `/jobs/${encode(job)}/logs?task=${encode(task)}`,
   compare: (jobs: string[]) => `/compare?jobs=${jobs.map(encode).join(',')}`,
   help: (page: string, section = '') => `/help/${encode(page)}${section && `#${encode(section)}`}`,
-  jobsIn: (states: string) => `/jobs?state=${encode(states)}`,
+  jobsIn: (states: string, owner: string) => `/jobs?state=${encode(states)}&owner=${encode(owner)}`,
   jobsTagged: (tag: string) => `/jobs?tag=${encode(tag)}`,
   createFrom: (job: string, way?: 'clone' | 'continue') => `/create?from=${encode(job)}${way ? `&as=${way}` : ''}`,
   createWith: (framework: string) => `/create?framework=${encode(framework)}`,

@@ -17,6 +17,7 @@ export type Resources = Schemas['Resources']
 export type Planned = Schemas['Planned']
 export type Submitted = Schemas['Submitted']
 export type VolumeView = Schemas['VolumeView']
+export type VolumeCheck = Schemas['VolumeCheck']
 export type Volume = Schemas['Volume']
 export type FileView = Schemas['FileView']
 

@@ -37,7 +37,7 @@ export function RowsField({ label, fields, rows: given, change, wrong, isFixed =
             <input
               key={field}
               className="input"
-              aria-label={`${label} ${index + 1}: ${field}`}
+              aria-label={words.app.about(`${label} ${index + 1}`, field)}
               placeholder={field}
               {...(at > 0 && isFixed(row[0] ?? '') && { readOnly: true, title: words.create.inFile })}
               value={row[at] ?? ''}
@@ -47,7 +47,7 @@ export function RowsField({ label, fields, rows: given, change, wrong, isFixed =
           <Button
             look="plain"
             tight
-            aria-label={`${label} ${index + 1}: ${words.create.removeRow}`}
+            aria-label={words.app.about(`${label} ${index + 1}`, words.create.removeRow)}
             onClick={() => set(rows.filter((_, it) => it !== index))}
           >
             <Icon name="close" size={12} />
@@ -57,7 +57,7 @@ export function RowsField({ label, fields, rows: given, change, wrong, isFixed =
       {wrong && <Wrong text={wrong} />}
       <Button
         tight
-        aria-label={`${label}: ${words.create.addRow}`}
+        aria-label={words.app.about(label, words.create.addRow)}
         onClick={() => setRows([...rows, fields.map(() => '')])}
       >
         <Icon name="create" size={12} />

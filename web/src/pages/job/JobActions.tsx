@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { deleteJob, stopJob } from '../../api/actions.ts'
+import { deleteJob, stopJob, syncJob } from '../../api/actions.ts'
 import { type Action, type JobDetail, label } from '../../api/queries.ts'
 import { paths } from '../../paths.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -21,6 +21,7 @@ export function JobActions({ job }: { job: JobDetail }) {
   const why = (action: Action) => (language === 'zh' && action.refused_zh) || action.refused
   const { stop, rerun, delete: remove } = job.actions
   const close = () => ask(null)
+  const isUnsaved = job.runs.some(run => run.sync?.kind === 'given_up')
 
   const perform = async (act: () => Promise<unknown>, said: string) => {
     try {
@@ -39,6 +40,11 @@ export function JobActions({ job }: { job: JobDetail }) {
 
   return (
     <>
+      {isUnsaved && (
+        <Button title={words.job.syncHint} onClick={() => perform(() => syncJob(job.id), words.job.syncAsked)}>
+          {words.job.sync}
+        </Button>
+      )}
       <Button refused={why(stop)} onClick={() => ask('duration')}>
         {words.job.duration}
       </Button>

@@ -55,7 +55,11 @@ function WholeJob({ plan }: { plan: PlanView }) {
         {plan.logs && <Fact name={w.logs}>{plan.logs}</Fact>}
         {plan.from && <Fact name={w.begins}>{plan.from}</Fact>}
         {plan.secrets.length > 0 && <Fact name={w.secrets}>{plan.secrets.join(', ')}</Fact>}
-        {plan.conventions.length > 0 && <Fact name={w.conventions}>{plan.conventions.join(', ')}</Fact>}
+        {plan.conventions.length > 0 && (
+          <Fact name={w.conventions}>
+            <span className="mono">{plan.conventions.join(', ')}</span>
+          </Fact>
+        )}
       </dl>
       {plan.setup && (
         <figure className="body">
@@ -91,13 +95,13 @@ function Role({ role }: { role: RoleView }) {
       </dl>
       <figure className="body">
         <figcaption>{w.script}</figcaption>
-        <CodeBlock label={`${role.name}: ${w.script}`} text={role.script} />
+        <CodeBlock label={words.app.about(role.name, w.script)} text={role.script} />
       </figure>
       {env.length > 0 && (
         <figure className="body">
           <figcaption>{w.variables}</figcaption>
           <CodeBlock
-            label={`${role.name}: ${w.variables}`}
+            label={words.app.about(role.name, w.variables)}
             text={env.map(([name, it]) => `${name}=${it}`).join('\n')}
           />
         </figure>

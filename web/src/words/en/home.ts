@@ -3,7 +3,7 @@ import { plural } from '../plural.ts'
 
 export const home = {
   title: 'Overview',
-  byState: 'Jobs by state',
+  byState: 'Your jobs by state',
   atLeast: (count: number) => `${count}+`,
   cluster: 'Cluster',
   cpus: 'CPUs',

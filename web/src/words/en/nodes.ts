@@ -2,13 +2,10 @@
 
 export const nodes = {
   title: 'Nodes',
-  name: 'Node',
-  address: 'Address',
   open: 'open',
   closed: 'closed',
-  free: 'Free',
-  heldBy: 'Held by',
-  nobody: 'nobody',
+  heldBy: 'Used by',
+  nobody: 'no jobs',
   empty: 'No nodes',
   emptyHint: 'The server has found nothing to run tasks on; `trainmaster doctor` says more.',
 }

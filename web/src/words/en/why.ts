@@ -1,17 +1,15 @@
 // Words for why a job is as it is.
 
 export const why = {
-  now: 'Why it is as it is',
-  next: 'What you can do',
+  now: 'Why it is in this state',
   needs: 'What it needs',
-  nodes: 'What the nodes have free',
-  before: 'Jobs before it',
+  nodes: 'Free on each node',
+  before: 'Jobs ahead of it',
   role: 'Role',
   each: 'Each',
   free: 'Free',
-  of: 'of',
-  heldBy: 'Held by',
-  fits: 'fits',
-  tooLittle: 'too little',
+  heldBy: 'Used by',
+  fits: 'enough',
+  tooLittle: 'not enough',
   closed: 'closed',
 }

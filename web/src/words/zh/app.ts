@@ -24,7 +24,7 @@ export const app: Words['app'] = {
   more: '更多',
   none: '无',
   loading: '加载中…',
-  hint: '怎么办：',
+  hint: '处理建议：',
 }
 
 export const nav: Words['nav'] = {

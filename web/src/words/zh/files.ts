@@ -3,7 +3,6 @@ import type { Words } from '../en.ts'
 // 文件页的用词。
 
 export const files: Words['files'] = {
-  output: '输出',
   name: '名称',
   size: '大小',
   changed: '修改时间',
@@ -11,12 +10,8 @@ export const files: Words['files'] = {
   emptyHint: '任务写到 /output 的内容会边运行边显示在这里。',
   download: '下载',
   downloadAll: '全部下载（tar）',
-  preview: '预览',
   tooLarge: '文件太大，请下载后查看。',
   binary: '不是文本文件，请下载后查看。',
-  top: '根目录',
   path: '路径',
-  directory: '目录',
-  back: '返回列表',
   special: '链接或设备，不显示',
 }

@@ -4,7 +4,7 @@ import type { Words } from '../en.ts'
 
 export const home: Words['home'] = {
   title: '总览',
-  byState: '各状态的作业',
+  byState: '我的作业（按状态）',
   atLeast: count => `${count}+`,
   cluster: '集群',
   cpus: 'CPU',

@@ -4,12 +4,9 @@ import type { Words } from '../en.ts'
 
 export const nodes: Words['nodes'] = {
   title: '节点',
-  name: '节点',
-  address: '地址',
   open: '可用',
   closed: '不可用',
-  free: '空闲',
-  heldBy: '占用者',
+  heldBy: '占用的作业',
   nobody: '无',
   empty: '没有节点',
   emptyHint: '服务器没有找到可以运行任务的地方；`trainmaster doctor` 会说明原因。',
