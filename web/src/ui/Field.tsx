@@ -1,5 +1,6 @@
 import { type ComponentProps, type ReactNode, useId } from 'react'
 import { Icon } from './Icon.tsx'
+import { Rich } from './Say.tsx'
 
 interface Around {
   label: string
@@ -13,7 +14,9 @@ export function Wrong({ id, text }: { id?: string; text: string }) {
   return (
     <span className="wrong" id={id} role="alert">
       <Icon name="warn" />
-      {text}
+      <span>
+        <Rich text={text} />
+      </span>
     </span>
   )
 }

@@ -3,6 +3,7 @@ import type { RoleView } from '../../api/original.ts'
 import type { Planned } from '../../api/queries.ts'
 import { bytes, cpus, duration } from '../../format.ts'
 import { Button } from '../../ui/Button.tsx'
+import { CodeBlock } from '../../ui/CodeBlock.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { Fact } from '../../ui/Fact.tsx'
 import { Icon } from '../../ui/Icon.tsx'
@@ -30,7 +31,7 @@ export function ConfirmSubmit({ planned, submit, onClose }: Props) {
   }
   const { plan } = planned
   return (
-    <Dialog title={`${w.confirmTitle} ${plan.name}`} onClose={onClose} wide>
+    <Dialog title={w.confirmTitle(plan.name)} onClose={onClose} wide>
       <h3>{w.confirmMachine}</h3>
       <ul className="machines">
         {plan.roles.map(role => (
@@ -86,9 +87,7 @@ function Machine({ role }: { role: RoleView }) {
         <Fact name={w.disk}>{role.disk_bytes == null ? w.diskNoLimit : bytes(role.disk_bytes)}</Fact>
         <Fact name={w.ports}>{portsOf(role, words).join(', ') || words.app.none}</Fact>
       </dl>
-      <pre className="code" title={role.script}>
-        {role.script || role.command.join(' ')}
-      </pre>
+      <CodeBlock label={role.name} text={role.script || role.command.join(' ')} />
     </li>
   )
 }

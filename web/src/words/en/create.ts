@@ -160,7 +160,7 @@ export const create = {
   plan: 'What will run',
   check: 'Review and submit',
   blocked: 'Before you can submit:',
-  confirmTitle: 'Submit this job?',
+  confirmTitle: (name: string) => `Submit ${name}?`,
   confirmMachine: 'What it asks for',
   submit: 'Submit',
   submitting: 'Submitting…',

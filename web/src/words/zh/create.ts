@@ -158,7 +158,7 @@ export const create: Words['create'] = {
   plan: '将要运行的内容',
   check: '核对并提交',
   blocked: '提交之前还需要：',
-  confirmTitle: '提交这个作业？',
+  confirmTitle: name => `提交 ${name}？`,
   confirmMachine: '申请的资源',
   submit: '提交',
   submitting: '提交中…',
