@@ -101,7 +101,7 @@ test('专业模式：每个字段都写进配置', async () => {
   await page.getByLabel('角色名称').fill('main')
   await page.getByLabel('任务实例').click()
   await page.getByRole('button', { name: 'main', exact: true }).waitFor()
-  await page.getByRole('button', { name: '1 GPU · 2 CPU' }).click()
+  await page.getByRole('button', { name: '1 张加速卡 · 2 核 CPU' }).click()
   const rows = ['输入数据，各在 /input/名称', '超参数', '所有角色的环境变量', '端口', '环境变量']
   for (const row of rows) await page.getByRole('button', { name: `${row}：添加`, exact: true }).click()
   const fields = [

@@ -120,7 +120,7 @@ function Presets({ pick }: { pick: (preset: (typeof pro.PRESETS)[number]) => voi
       <div className="row">
         {pro.PRESETS.map(preset => (
           <button key={preset.cpus} type="button" className="tile" onClick={() => pick(preset)}>
-            {preset.accelerators} GPU · {preset.cpus} CPU
+            {words.create.preset(preset.accelerators, preset.cpus)}
           </button>
         ))}
       </div>

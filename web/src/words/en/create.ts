@@ -61,6 +61,8 @@ export const create = {
   roleName: 'Role name',
   instances: 'Tasks',
   presets: 'Presets',
+  preset: (accelerators: number, cpus: number) =>
+    `${plural(accelerators, 'accelerator', 'accelerators')} · ${plural(cpus, 'CPU', 'CPUs')}`,
   acceleratorKind: 'Accelerator type',
   acceleratorCount: 'Accelerators',
   anyKind: 'any',

@@ -61,6 +61,7 @@ export const create: Words['create'] = {
   roleName: '角色名称',
   instances: '任务实例',
   presets: '资源规格',
+  preset: (accelerators, cpus) => `${accelerators} 张加速卡 · ${cpus} 核 CPU`,
   acceleratorKind: '加速卡类型',
   acceleratorCount: '加速卡数量',
   anyKind: '不限',
