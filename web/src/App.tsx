@@ -2,7 +2,6 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { Component, lazy, type ReactNode, Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { whenAway } from './api/again.ts'
-import { isAway } from './api/error.ts'
 import { session } from './api/session.ts'
 import { HomePage } from './pages/HomePage.tsx'
 import { JobsPage } from './pages/jobs/JobsPage.tsx'
@@ -28,7 +27,7 @@ const SettingsPage = lazy(() => import('./pages/SettingsPage.tsx'))
 const client = new QueryClient({
   defaultOptions: {
     queries: {
-      retry: (count, error) => isAway(error) && count < 1,
+      retry: false,
       refetchInterval: whenAway,
       staleTime: 500,
     },

@@ -1,7 +1,7 @@
 // What the pages read. Everything that is asked of the server has its name here once.
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { api, ask, must } from './client.ts'
-import { asError } from './error.ts'
+import { asError, isAway } from './error.ts'
 import type { components } from './schema.d.ts'
 
 type Schemas = components['schemas']
@@ -60,7 +60,11 @@ export const job = (name: string) =>
   queryOptions({
     queryKey: ['job', name],
     queryFn: () => must(api.GET('/api/v1/jobs/{job}', { params: { path: { job: name } } })),
-    refetchInterval: ({ state }) => (state.data?.ended_at_ms == null ? OFTEN_MS : SOMETIMES_MS),
+    refetchInterval: ({ state }) => {
+      // A job that is not there does not come by being asked for.
+      if (state.data === undefined && state.error && !isAway(state.error)) return false
+      return state.data?.ended_at_ms == null ? OFTEN_MS : SOMETIMES_MS
+    },
   })
 
 /** More pages than this of one job's events nobody reads. */
