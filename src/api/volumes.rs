@@ -29,7 +29,7 @@ use crate::{
         tokens::{Holder, Role},
         volumes::{self as rows, StoredVolume},
     },
-    volumes::{self, Store},
+    volumes::{self, Store, VolumeError},
 };
 
 /// Lists the volumes that the caller may use.
@@ -156,14 +156,17 @@ pub async fn set_credentials(
 #[utoipa::path(post, path = "/api/v1/volumes/{volume}/test", params(("volume" = String, Path)),
     responses((status = 200, body = Vec<VolumeCheck>), (status = 404, body = ErrorBody)))]
 pub async fn test(State(app): AppState, Caller(holder): Caller, Path(name): Path<String>) -> Result<Json<Vec<VolumeCheck>>, Error> {
-    let check = |what: &str, refused: Option<String>| VolumeCheck { what: what.to_owned(), refused };
+    let check = |what: &str, trouble: Option<VolumeError>| {
+        let words = trouble.map(|error| error.words());
+        VolumeCheck { what: what.to_owned(), refused: words.as_ref().map(|it| it.en.clone()), refused_zh: words.map(|it| it.zh) }
+    };
     let store = match opened(&app, &holder, &name).await {
         Ok(store) => store,
-        Err(Error::Volume(error)) => return Ok(Json(vec![check("open", Some(error.to_string()))])),
+        Err(Error::Volume(error)) => return Ok(Json(vec![check("open", Some(error))])),
         Err(other) => return Err(other),
     };
     let checks = store.test().await;
-    Ok(Json(checks.into_iter().map(|it| check(it.what, it.result.err().map(|error| error.to_string()))).collect()))
+    Ok(Json(checks.into_iter().map(|it| check(it.what, it.result.err())).collect()))
 }
 
 pub async fn found(app: &App, holder: &Holder, name: &str) -> Result<StoredVolume, Error> {

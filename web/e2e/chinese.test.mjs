@@ -18,7 +18,7 @@ after(() => house.close())
 const sentences = async () => {
   const text = await page.evaluate(() => {
     const main = document.querySelector('main').cloneNode(true)
-    for (const it of main.querySelectorAll('pre, code, .mono, .code')) it.replaceWith(' · ')
+    for (const it of main.querySelectorAll('pre, code, .mono, .code, .log-row, .compared-value')) it.replaceWith(' · ')
     return [...main.querySelectorAll('*')].flatMap(it =>
       [...it.childNodes].filter(node => node.nodeType === Node.TEXT_NODE).map(node => node.textContent),
     )
@@ -27,8 +27,10 @@ const sentences = async () => {
 }
 
 /** Opens a page of a job, and answers every English sentence on it. */
-async function english(path) {
-  await page.goto(`${house.url}/jobs/${path}`)
+const english = path => englishAt(`/jobs/${path}`)
+
+async function englishAt(path) {
+  await page.goto(house.url + path)
   await page.getByRole('heading', { level: 1 }).waitFor()
   await settled(page)
   return sentences()
@@ -37,7 +39,7 @@ async function english(path) {
 /** What somebody wrote about the job is in whatever language they wrote it in. */
 const said = async id => (await house.job(id)).description
 
-test('中文页面的经过和原因里没有英文句子', async () => {
+test('中文页面的事件记录和原因里没有英文句子', async () => {
   for (const id of [jobs.first, jobs.failed, jobs.stopped, jobs.running, jobs.queued]) {
     const own = await said(id)
     for (const tab of ['', '/why', '/versions', '/services']) {
@@ -45,9 +47,83 @@ test('中文页面的经过和原因里没有英文句子', async () => {
       assert.deepEqual(found, [], `${id}${tab}`)
     }
   }
-  const timeline = page.getByRole('heading', { name: '经过' }).locator('xpath=ancestor::section')
+  const timeline = page.getByRole('region', { name: '事件记录' })
   await page.goto(`${house.url}/jobs/${jobs.stopped}`)
   await timeline.getByText('被 admin 停止').first().waitFor()
+})
+
+test('其余页面也没有英文句子', async () => {
+  const id = jobs.first
+  const own = await Promise.all(Object.values(jobs).map(said))
+  const tabs = [
+    'logs?times=1',
+    'curves',
+    'resources?by=task',
+    'files',
+    'files?root=input',
+    'files?path=nowhere',
+    'spec?view=plan',
+  ]
+  const pages = [
+    ...tabs.map(tab => `/jobs/${id}/${tab}`),
+    `/jobs/${jobs.failed}/files`,
+    `/jobs/${jobs.failed}/curves`,
+    `/jobs/${jobs.queued}/files`,
+    `/jobs/${jobs.queued}/resources`,
+    `/compare?jobs=${jobs.first},${jobs.second},${jobs.failed}&same=1`,
+    '/',
+    '/volumes',
+    '/volumes/mnist',
+    '/volumes/nowhere',
+    '/nodes',
+    '/secrets',
+    '/settings',
+    '/create',
+    '/create?door=pro',
+  ]
+  for (const path of pages)
+    assert.deepEqual(
+      (await englishAt(path)).filter(it => !own.includes(it)),
+      [],
+      path,
+    )
+})
+
+test('对比页里资源和设置的名称是中文', async () => {
+  const limited = await house.line('limited', 'true', { max_duration: '1h', setup: 'true', priority: 3 })
+  const role = { command: 'true', memory: '64MiB', disk: '1GiB' }
+  const larger = await house.submit({ name: 'limited', roles: { worker: role } })
+  await page.goto(`${house.url}/compare?jobs=${limited},${larger}`)
+  const table = page.getByRole('table')
+  for (const name of ['时长上限', '启动前命令', '优先级', 'worker 磁盘空间']) {
+    await table.getByRole('rowheader', { name, exact: true }).waitFor()
+  }
+})
+
+test('数据卷测试失败时用中文说明', async () => {
+  const broken = { name: 'broken', volume: { kind: 'http', url: 'http://127.0.0.1:9/data' } }
+  await house.ask('POST', '/api/v1/volumes', JSON.stringify(broken))
+  await page.goto(`${house.url}/volumes`)
+  await page
+    .getByRole('row', { name: /broken/ })
+    .getByRole('button', { name: '测试' })
+    .click()
+  const toast = page.locator('.toast.bad')
+  await toast.waitFor()
+  const text = await toast.innerText()
+  assert.match(text, /不可用：(列出|打开|读取)：.*[\u4e00-\u9fff]/)
+  await house.ask('DELETE', '/api/v1/volumes/broken')
+})
+
+test('登录出错时不出现英文', async () => {
+  const stranger = await house.page({ language: 'zh' })
+  await stranger.goto(`${house.url}/login`)
+  await stranger.route(/api\/v1\/login/, route =>
+    route.fulfill({ status: 429, json: { code: 'too_many', message: 'too many tries', message_zh: '尝试次数过多' } }),
+  )
+  await stranger.getByLabel('令牌').fill('tm_x')
+  await stranger.keyboard.press('Enter')
+  await stranger.getByRole('alert').getByText('尝试次数过多', { exact: true }).waitFor()
 })
 
 test('外来作业文件每个字段的去向用中文说明', async () => {
@@ -124,10 +200,10 @@ test('页面上的问号打开讲它的那一节，换了语言还是那一节',
   await page.goto(`${house.url}/jobs/${jobs.second}/versions`)
   await page.getByRole('link', { name: /^帮助：/ }).click()
   await page.waitForURL(/\/help\/compare#lineage$/)
-  assert.equal(await opened('lineage'), '来龙去脉')
+  assert.equal(await opened('lineage'), '溯源')
   await page.getByLabel('语言').selectOption('English')
   await page.getByRole('heading', { name: 'Lineage' }).waitFor()
   assert.equal(await opened('lineage'), 'Lineage')
   await page.getByLabel('Language').selectOption('中文')
-  await page.getByRole('heading', { name: '来龙去脉' }).waitFor()
+  await page.getByRole('heading', { name: '溯源' }).waitFor()
 })

@@ -221,7 +221,7 @@ test('a job that writes nothing says how numbers become curves, in both language
   const id = await house.line('silent', 'true')
   await house.state(id, 'succeeded')
   for (const [language, title, way] of [
-    ['en', 'This job has written no numbers', 'It writes TensorBoard event files below /output'],
+    ['en', 'This job has written no metrics', 'It writes TensorBoard event files below /output'],
     ['zh', '这个作业没有写出任何指标', '在 /output 下写 TensorBoard 事件文件'],
   ]) {
     const page = await house.inside({ language })

@@ -67,7 +67,7 @@ test('going between the doors keeps every remark and everything a form does not 
   await page.getByRole('button', { name: 'Simple' }).click()
   assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'kept')
   assert.equal(await page.getByLabel('Command').inputValue(), "echo 'two words'")
-  await page.getByLabel('Stop it after').fill('2h')
+  await page.getByLabel('Time limit').fill('2h')
   await page.getByLabel('Name', { exact: true }).fill('kept-2')
   await page.getByRole('button', { name: 'Professional' }).click()
   await page.getByLabel('Environment variables of every role 1: value').fill('2')
@@ -95,19 +95,24 @@ test('every example, through both forms and back, means the same', async () => {
   const examples = readdirSync(join(root, 'examples'), { withFileTypes: true }).filter(it => it.isDirectory())
   assert.ok(examples.length >= 6)
   for (const { name } of examples) {
-    // A folder beside the file is sent by the command line; here there is only the file.
-    const text = readFileSync(join(root, `examples/${name}/job.yaml`), 'utf8').replace(/^code: .*$/m, '')
+    // A folder beside the file is sent by the command line; here its code comes from a repository.
+    const text = readFileSync(join(root, `examples/${name}/job.yaml`), 'utf8').replace(
+      /^code: \S+/m,
+      'code: https://example.org/a.git#main',
+    )
     await page.goto(`${house.url}/create?door=file`)
     await pick(page, 'job.yaml', text)
     await page.getByRole('button', { name: 'Simple' }).click()
     await page.getByLabel('Retries').fill('3')
     await page.getByLabel('Retries').fill('0')
+    await page.getByLabel('Private repository').check()
+    await page.getByLabel('Private repository').uncheck()
     await page.getByRole('button', { name: 'Professional' }).click()
     await page.getByLabel('Description').fill('x')
     await page.getByLabel('Description').fill(/^description: (.*)$/m.exec(text)?.[1] ?? '')
     const kept = await draftIn(page)
     assert.deepEqual((await planned(kept)).plan, (await planned(text)).plan, name)
-    for (const remark of text.match(/#.*$/gm) ?? []) assert.ok(kept.includes(remark), `${name}: ${remark}`)
+    for (const remark of text.match(/(?<=^|\s)#.*$/gm) ?? []) assert.ok(kept.includes(remark), `${name}: ${remark}`)
   }
 })
 
@@ -132,8 +137,8 @@ for (const [dialect, path, bring] of FOREIGN) {
     assert.ok((await page.locator('.report li').count()) > 3)
     const before = await planned(text, 'from-elsewhere')
     await page.getByRole('button', { name: 'Professional' }).click()
-    await page.getByText('It can be submitted as it is').waitFor()
-    await page.getByRole('button', { name: 'Turn it into a Trainmaster file' }).first().click()
+    await page.getByText('You can submit it as it is').waitFor()
+    await page.getByRole('button', { name: 'Convert to a Trainmaster file' }).first().click()
     assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'from-elsewhere')
     assert.deepEqual((await planned(await draftIn(page))).plan, before.plan)
     const [file] = await Promise.all([
@@ -168,7 +173,7 @@ test('a file of another system is submitted without being changed', async () => 
     .locator('.report li', { hasText: 'virtualCluster' })
     .getByText(/the one queue/)
     .waitFor()
-  await page.getByRole('button', { name: 'Look over and submit' }).click()
+  await page.getByRole('button', { name: 'Review and submit' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Submit' }).click()
   await page.getByRole('heading', { name: 'from-pai@1' }).waitFor()
 })

@@ -68,6 +68,7 @@ async function findings(page) {
 for (const look of [
   { language: 'en', theme: 'light' },
   { language: 'zh', theme: 'dark' },
+  { language: 'zh', theme: 'light' },
   { language: 'en', theme: 'dark', width: 360, height: 740 },
 ]) {
   test(`everyone can use every page: ${Object.values(look).join(' ')}`, async () => {
@@ -91,3 +92,94 @@ for (const look of [
     assert.deepEqual(page.refused, [])
   })
 }
+
+/** Each window that opens over a page, by the page and the buttons that lead to it. */
+const dialogs = () => [
+  ['/volumes', ['Add a volume']],
+  ['/volumes', ['Remove']],
+  ['/secrets', ['Add a secret']],
+  ['/secrets', ['Remove']],
+  ['/jobs', ['Stop gpt-small@1']],
+  [`/jobs/${jobs.running}`, ['Stop']],
+  [`/jobs/${jobs.running}`, ['Time limit…']],
+  [`/jobs/${jobs.first}`, ['Delete']],
+  [`/create?from=${jobs.first}`, ['Review and submit']],
+]
+
+for (const theme of ['light', 'dark']) {
+  test(`everyone can use every window over a page: ${theme}`, async () => {
+    const page = await house.inside({ theme })
+    const wrong = []
+    for (const [path, buttons] of dialogs()) {
+      await page.goto(house.url + path)
+      for (const name of buttons) {
+        await page
+          .getByRole('main')
+          .getByRole('button', { name, exact: true })
+          .and(page.locator(':not([aria-disabled])'))
+          .first()
+          .click()
+      }
+      const dialog = page.getByRole('dialog')
+      await dialog.waitFor()
+      wrong.push(...(await findings(page)).map(it => `${path} ${buttons} ${it}`))
+      const isInside = await dialog.evaluate(it => it.contains(document.activeElement))
+      if (!isInside) wrong.push(`${path} ${buttons}: the keyboard is not in the window`)
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'hidden' })
+    }
+    assert.deepEqual(wrong, [])
+  })
+}
+
+/** Controls that can be seen and used, each with a number; a group of radio buttons is one. */
+const numbered = page =>
+  page.evaluate(() => {
+    const all =
+      'a[href], button:not([disabled]), input:not([type=hidden], [disabled]), select, textarea, summary, [tabindex="0"]'
+    const shown = [...document.querySelectorAll(all)].filter(
+      it => it.checkVisibility({ visibilityProperty: true }) && !it.closest('.cm-editor') && it.tabIndex >= 0,
+    )
+    shown.forEach((it, index) => {
+      it.dataset.number = String(index)
+    })
+    return shown.map(it => it.outerHTML.slice(0, 90))
+  })
+
+/** Which control has the keyboard, and whether one can see it. */
+const held = page =>
+  page.evaluate(() => {
+    const it = document.activeElement
+    const style = getComputedStyle(it)
+    return {
+      number: it?.dataset.number,
+      isInEditor: it?.closest('.cm-editor') !== null,
+      isSeen: style.outlineStyle !== 'none' || style.boxShadow !== 'none',
+    }
+  })
+
+test('every page can be used with the keyboard alone', async () => {
+  const page = await house.inside()
+  const wrong = []
+  for (const path of pages()) {
+    await page.goto(house.url + path)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await settled(page)
+    const controls = await numbered(page)
+    const reached = new Set()
+    // A date has several places for the keyboard.
+    for (let press = 0; reached.size < controls.length && press < 3 * controls.length + 20; press += 1) {
+      await page.keyboard.press('Tab')
+      const { number, isInEditor, isSeen } = await held(page)
+      // In an editor Tab is a letter; after Escape it is a way out.
+      if (isInEditor) await page.keyboard.press('Escape')
+      if (number === undefined) continue
+      reached.add(number)
+      if (!isSeen) wrong.push(`${path}: nothing shows that the keyboard is at ${controls[number]}`)
+    }
+    for (const [number, html] of controls.entries()) {
+      if (!reached.has(String(number))) wrong.push(`${path}: the keyboard does not come to ${html}`)
+    }
+  }
+  assert.deepEqual(wrong, [])
+})

@@ -46,16 +46,16 @@ test('every field of the simple form arrives in the file', async () => {
   await page.goto(`${house.url}/create?framework=python`)
   await page.getByLabel('Framework').selectOption('Custom image')
   await page.getByText('A custom image needs its address.').first().waitFor()
-  await page.getByLabel('Framework').selectOption('What the machine has')
-  await page.getByLabel('Data volume').selectOption('A directory of the machine…')
+  await page.getByLabel('Framework').selectOption('None (use what is installed)')
+  await page.getByLabel('Data volume').selectOption('A directory on this machine…')
   await page.getByLabel('Directory', { exact: true }).fill('/srv')
   await page.getByLabel('Git address').fill('git@example.org:team/train.git')
-  await page.getByText('Only http:// and https:// addresses are taken.').first().waitFor()
+  await page.getByText('Only http:// and https:// addresses are supported.').first().waitFor()
   await page.getByLabel('Name', { exact: true }).fill('tf train')
   // A name with a space is refused in the server's words, beside the field and on the button.
   await page.getByRole('alert').filter({ hasText: 'tf train' }).first().waitFor()
   assert.equal(
-    await page.getByRole('button', { name: 'Look over and submit' }).getAttribute('aria-disabled'),
+    await page.getByRole('button', { name: 'Review and submit' }).getAttribute('aria-disabled'),
     'true',
     'S0-13',
   )
@@ -85,10 +85,10 @@ test('every field of the simple form arrives in the file', async () => {
     field('S0-22', 'Command', fill('python3 train.py'), 'roles.ps.command', 'python3 train.py'),
     field('S0-24', 'TensorBoard', check),
     field('S0-25', 'Training log path', fill('/output/tb'), 'env.TENSORBOARD_LOG_DIR', '/output/tb'),
-    field('S4-32', 'Stop it after', fill('2h'), 'max_duration', '2h'),
+    field('S4-32', 'Time limit', fill('2h'), 'max_duration', '2h'),
     field('S4-78', 'Retries', fill('2'), 'retries', 2),
   ]
-  const words = { check: 'Look over and submit', submit: 'Submit' }
+  const words = { check: 'Review and submit', submit: 'Submit' }
   const spec = await submitted(page, fields, 'simple-job', words)
   assert.equal(spec.output, 'tfoss', 'S0-40: what is written comes back to the volume')
   assert.ok(!JSON.stringify(spec).includes('s3, cret'), 'nobody reads the password again')
@@ -101,20 +101,20 @@ test('专业模式：每个字段都写进配置', async () => {
   await page.getByLabel('角色名称').fill('main')
   await page.getByLabel('任务实例').click()
   await page.getByRole('button', { name: 'main', exact: true }).waitFor()
-  await page.getByRole('button', { name: '1 GPU · 2 CPU' }).click()
+  await page.getByRole('button', { name: '1 张加速卡 · 2 核 CPU' }).click()
   const rows = ['输入数据，各在 /input/名称', '超参数', '所有角色的环境变量', '端口', '环境变量']
-  for (const row of rows) await page.getByRole('button', { name: `${row}: 添加`, exact: true }).click()
+  for (const row of rows) await page.getByRole('button', { name: `${row}：添加`, exact: true }).click()
   const fields = [
     field('S4-8', '集群', choose('local')),
-    field('S4-56', '应用名', fill('pro-job'), 'name', 'pro-job'),
+    field('S4-56', '作业名称', fill('pro-job'), 'name', 'pro-job'),
     field('S3-11', '描述', fill('专业模式'), 'description', '专业模式'),
     field('S3-P2', '标签', fill('视觉, nlp'), 'tags', ['视觉', 'nlp']),
     field('S4-26', '优先级', fill('-5'), 'priority', -5),
-    field('S4-32', '最长运行', fill('2h'), 'max_duration', '2h'),
+    field('S4-32', '时长上限', fill('2h'), 'max_duration', '2h'),
     field('S4-65', '任务实例', fill('2'), 'roles.main.tasks', 2),
     field('S4-74', '执行命令', fill('echo $GREETING\necho two'), 'roles.main.command', 'echo $GREETING\necho two'),
-    field('S4-77', '显卡类别', choose('A100')),
-    field('S4-69', 'GPU 数量', fill('1'), 'roles.main.accelerators', { A100: 1 }),
+    field('S4-77', '加速卡类型', choose('A100')),
+    field('S4-69', '加速卡数量', fill('1'), 'roles.main.accelerators', { A100: 1 }),
     field('S4-66', '每个任务的 CPU 核数', fill('0.5'), 'roles.main.cpus', 0.5),
     field('S4-67', '每个任务的内存', fill('128MiB'), 'roles.main.memory', '128MiB'),
     field('S4-68', '共享内存', fill('32MiB'), 'roles.main.shared_memory', '32MiB'),
@@ -123,31 +123,31 @@ test('专业模式：每个字段都写进配置', async () => {
     field('S4-75', '最小失败实例个数', fill('1'), 'roles.main.completion.min_failed', 1),
     field('S4-76', '最小成功实例个数', fill('2'), 'roles.main.completion.min_succeeded', 2),
     field('S4-P4', '单个任务重试次数', fill('3'), 'roles.main.retries', 3),
-    field('S4-71', '端口 1: 端口名称', fill('http')),
-    field('S4-73', '端口 1: 个数', fill('2')),
-    field('S4-72', '端口 1: 起始端口号（留空则任意）', fill('18080'), 'roles.main.ports', {
+    field('S4-71', '端口 1：端口名称', fill('http')),
+    field('S4-73', '端口 1：个数', fill('2')),
+    field('S4-72', '端口 1：起始端口号（留空则任意）', fill('18080'), 'roles.main.ports', {
       http: { from: 18080, count: 2 },
     }),
-    field('S4-18', '环境变量 1: 关键字', fill('GREETING')),
-    field('S4-18', '环境变量 1: 值', fill('你好'), 'roles.main.env', { GREETING: '你好' }),
+    field('S4-18', '环境变量 1：关键字', fill('GREETING')),
+    field('S4-18', '环境变量 1：值', fill('你好'), 'roles.main.env', { GREETING: '你好' }),
     field('S4-57', '训练框架', choose('自定义镜像')),
     field('S4-57', '镜像地址', fill('harbor.example.org/tf:1'), 'image', 'harbor.example.org/tf:1'),
     field('S4-61', '代码位置', fill('tfoss:'), 'code', 'tfoss:'),
-    field('S4-P4', '命令之前', fill('true'), 'setup', 'true'),
+    field('S4-P4', '启动前命令', fill('true'), 'setup', 'true'),
     field('S0-9', 'Python 依赖', fill('none'), 'requirements', 'none'),
     field('S4-60', '输出', fill('results:pro'), 'output', 'results:pro'),
     field('S3-40', '日志另存到', fill('results:logs'), 'logs', 'results:logs'),
-    field('S4-20', '输入数据，各在 /input/名称 1: 名称', fill('train')),
-    field('S4-59', '输入数据，各在 /input/名称 1: 位置，例如 mnist:train 或 /srv/data', fill('tfoss:'), 'inputs', {
+    field('S4-20', '输入数据，各在 /input/名称 1：名称', fill('train')),
+    field('S4-59', '输入数据，各在 /input/名称 1：位置，例如 mnist:train 或 /srv/data', fill('tfoss:'), 'inputs', {
       train: 'tfoss:',
     }),
-    field('S4-81', '超参数 1: 关键字', fill('lr')),
-    field('S4-81', '超参数 1: 值', fill('0.1'), 'params', { lr: 0.1 }),
-    field('S4-79', '所有角色的环境变量 1: 关键字', fill('JOB')),
-    field('S4-79', '所有角色的环境变量 1: 值', fill('1'), 'env', { JOB: '1' }),
+    field('S4-81', '超参数 1：关键字', fill('lr')),
+    field('S4-81', '超参数 1：值', fill('0.1'), 'params', { lr: 0.1 }),
+    field('S4-79', '所有角色的环境变量 1：关键字', fill('JOB')),
+    field('S4-79', '所有角色的环境变量 1：值', fill('1'), 'env', { JOB: '1' }),
     field('S4-78', '重试次数', fill('2'), 'retries', 2),
     field('S4-80', '失败后保留', fill('30m'), 'keep_failed', '30m'),
-    field('S4-32', '停止宽限', fill('100ms'), 'stop_grace', '100ms'),
+    field('S4-32', '停止宽限时间', fill('100ms'), 'stop_grace', '100ms'),
     field('S4-5', '所有任务一起启动', uncheck, 'gang', false),
   ]
   await submitted(page, fields, 'pro-job', { check: '核对并提交', submit: '提交' })
@@ -164,7 +164,7 @@ test('two roles of the professional form, one taken away again', async () => {
   assert.equal(await page.getByLabel('Command', { exact: true }).inputValue(), 'sleep infinity', 'S4-11')
   await page.getByRole('button', { name: 'Remove this role' }).click()
   await page.getByRole('button', { name: 'role2' }).waitFor({ state: 'hidden' })
-  await page.getByText('Nothing is wrong with it').waitFor()
+  await page.getByText('No problems').waitFor()
   const draft = await page.evaluate(() => sessionStorage.getItem('trainmaster.draft'))
   assert.deepEqual(Object.keys((await house.ask('POST', '/api/v1/jobs?dry_run=true', draft)).plan.roles), ['0'])
 })
@@ -180,6 +180,6 @@ test('a free name is there before anybody thinks of one, and goes as soon as som
   await reads('mnist')
   await name.fill('')
   await page.getByLabel('Framework').selectOption('keras')
-  await page.getByText('A name for the job.').waitFor()
+  await page.getByText('Enter a name for the job.').waitFor()
   await reads('')
 })

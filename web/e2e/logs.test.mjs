@@ -41,7 +41,7 @@ test('a progress bar is one line that moves, and colours are shown', async () =>
   assert.equal(await linesOf(page).getByText('20%').count(), 0)
   assert.equal(await linesOf(page).getByText('red').getAttribute('class'), 'sgr-bold sgr-1')
   await house.ask('POST', `/api/v1/jobs/${id}/stop`)
-  await page.getByText('The job is over; this is all of it').waitFor()
+  await page.getByText('The job has ended; this is the complete log').waitFor()
   await page.getByText('2 lines').waitFor()
 })
 
@@ -123,4 +123,24 @@ test('bytes that nobody should print are shown, and the page stays quick', async
   await page.getByText('the rest of this line is in the download').first().waitFor()
   assert.ok(!(await page.title()).includes('title') && title.length > 0, 'no escape names the window')
   assert.deepEqual(page.refused, [])
+})
+
+test('many tasks side by side are all live, and the rest of the console still answers', async () => {
+  const command = 'while :; do i=$((i+1)); echo "at $i"; sleep 0.2; done'
+  const worker = { command, tasks: 8, cpus: 0.1, memory: '64MiB' }
+  const id = await house.submit({ name: 'wide', stop_grace: '100ms', roles: { worker } })
+  await house.state(id, 'running')
+  const page = await house.inside()
+  await page.goto(`${house.url}/jobs/${id}/logs?lanes=1`)
+  const lane = index => page.getByRole('region', { name: `Log lines: worker-${index}` })
+  await lane(0).getByText('at 1', { exact: true }).waitFor()
+  await page.getByText('Not shown: worker-6, worker-7').waitFor()
+  const last = index => lane(index).locator('.log-row').last().innerText()
+  const first = await Promise.all([0, 5].map(last))
+  await until('lines go on coming', async () => (await last(0)) !== first[0] && (await last(5)) !== first[1])
+  const texts = (await lane(0).locator('.log-row').allInnerTexts()).map(it => it.trim())
+  assert.deepEqual(texts, [...new Set(texts)], 'no line comes twice')
+  await page.getByRole('link', { name: 'Why' }).click()
+  await page.getByRole('region', { name: 'Why it is in this state' }).waitFor()
+  await house.ask('POST', `/api/v1/jobs/${id}/stop`)
 })

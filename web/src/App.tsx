@@ -1,7 +1,7 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { Component, lazy, type ReactNode, Suspense, useEffect } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
-import { ApiError } from './api/error.ts'
+import { whenAway } from './api/again.ts'
 import { session } from './api/session.ts'
 import { HomePage } from './pages/HomePage.tsx'
 import { JobsPage } from './pages/jobs/JobsPage.tsx'
@@ -23,10 +23,14 @@ const ComparePage = lazy(() => import('./pages/compare/ComparePage.tsx'))
 const HelpPage = lazy(() => import('./pages/help/HelpPage.tsx'))
 const SettingsPage = lazy(() => import('./pages/SettingsPage.tsx'))
 
-/** What the server has refused is not asked again by itself; what did not arrive is. */
+/** What the server has refused is not asked again by itself; what did not arrive is, until it does. */
 const client = new QueryClient({
   defaultOptions: {
-    queries: { retry: (count, error) => error instanceof ApiError && error.status === 0 && count < 1, staleTime: 500 },
+    queries: {
+      retry: false,
+      refetchInterval: whenAway,
+      staleTime: 500,
+    },
   },
 })
 

@@ -2,8 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
 import { logOut } from './api/actions.ts'
-import { ApiError } from './api/error.ts'
+import { isAway } from './api/error.ts'
 import * as queries from './api/queries.ts'
+import { forgetDrafts } from './drafts.ts'
 import { topicOf } from './pages/help/topics.ts'
 import { paths } from './paths.ts'
 import { Button } from './ui/Button.tsx'
@@ -75,8 +76,11 @@ function Navigation() {
 export function Shell({ children }: { children: ReactNode }) {
   const words = useWords()
   const about = useQuery(queries.about())
+  const leave = () => {
+    forgetDrafts()
+    return logOut()
+  }
   const pulse = useQuery({ ...queries.nodes(), notifyOnChangeProps: ['error'] })
-  const isAway = pulse.error instanceof ApiError && pulse.error.status === 0
   return (
     <div className="shell">
       <a className="skip" href="#content">
@@ -93,13 +97,13 @@ export function Shell({ children }: { children: ReactNode }) {
           <div className="row who small soft">
             <span className="clip">{about.data?.user}</span>
           </div>
-          <Button look="plain" tight onClick={logOut}>
+          <Button look="plain" tight onClick={leave}>
             {words.app.logOut}
           </Button>
         </div>
       </header>
       <main className="content" id="content" tabIndex={-1}>
-        {isAway && (
+        {isAway(pulse.error) && (
           <div className="away" role="alert">
             {words.app.away}. {words.app.awayHint}
           </div>

@@ -32,6 +32,19 @@ export function duration(ms: number, units: Units): string {
   return m > 0 ? `${m}:${pad(s % 60)}` : `${s} ${units.second}`
 }
 
+const SPELT: [string, number][] = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1000],
+]
+
+/** A time as a job file has it: `12h`, `90s`. */
+export function written(ms: number): string {
+  const [unit, step] = SPELT.find(([, step]) => ms % step === 0) ?? ['ms', 1]
+  return `${ms / step}${unit}`
+}
+
 /** How long something took that is over: `1.9 s`, `3:07`. */
 export const took = (ms: number, units: Units): string =>
   ms < 60_000 ? `${(Math.max(0, ms) / 1000).toFixed(1)} ${units.second}` : duration(ms, units)
@@ -64,6 +77,10 @@ export function exactTime(atMs: number, locale: string): string {
     timeZoneName: 'short',
   }).format(atMs)
 }
+
+/** A day in the reader's zone, with its name. */
+export const day = (atMs: number, locale: string): string =>
+  new Intl.DateTimeFormat(locale, { dateStyle: 'full' }).format(atMs)
 
 /** The clock of a log line, without the date. */
 export function clock(atMs: number): string {

@@ -19,10 +19,9 @@ export const paths = {
   logsOf: (job: string, task: string) => `/jobs/${encode(job)}/logs?task=${encode(task)}`,
   compare: (jobs: string[]) => `/compare?jobs=${jobs.map(encode).join(',')}`,
   help: (page: string, section = '') => `/help/${encode(page)}${section && `#${encode(section)}`}`,
-  jobsIn: (states: string) => `/jobs?state=${encode(states)}`,
-  jobsNamed: (name: string) => `/jobs?name=${encode(name)}`,
+  jobsIn: (states: string, owner: string) => `/jobs?state=${encode(states)}&owner=${encode(owner)}`,
   jobsTagged: (tag: string) => `/jobs?tag=${encode(tag)}`,
-  createFrom: (job: string) => `/create?from=${encode(job)}`,
+  createFrom: (job: string, way?: 'clone' | 'continue') => `/create?from=${encode(job)}${way ? `&as=${way}` : ''}`,
   createWith: (framework: string) => `/create?framework=${encode(framework)}`,
   volume: (name: string, path = '') => `/volumes/${encode(name)}${path && `?path=${encode(path)}`}`,
 }

@@ -10,6 +10,16 @@ export function keptTheme(): Theme {
 export function setTheme(theme: Theme) {
   if (theme === 'system') localStorage.removeItem(KEPT)
   else localStorage.setItem(KEPT, theme)
-  const dark = theme === 'dark' || (theme === 'system' && matchMedia('(prefers-color-scheme: dark)').matches)
+  show()
+}
+
+function show() {
+  const theme = keptTheme()
+  const dark = theme === 'dark' || (theme === 'system' && system().matches)
   document.documentElement.dataset.theme = dark ? 'dark' : 'light'
 }
+
+const system = () => matchMedia('(prefers-color-scheme: dark)')
+
+/** At dusk a system may turn dark, and the page with it. */
+export const followSystem = () => system().addEventListener('change', show)

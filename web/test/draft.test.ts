@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { draftOf, isOurs, newDraft, setField, textOf } from '../src/pages/create/draft.ts'
+import { draftOf, hasMore, isOurs, newDraft, setField, spelt, textOf } from '../src/pages/create/draft.ts'
+import { withoutSecrets } from '../src/pages/create/kept.ts'
 import * as pro from '../src/pages/create/pro.ts'
 import * as simple from '../src/pages/create/simple.ts'
 import { suggestedName } from '../src/pages/create/suggest.ts'
@@ -110,4 +111,93 @@ test('a job is called after its code, its image or its framework, by a name that
   assert.equal(suggested(git('https://example.org/ann/my digits/')), 'my-digits')
   assert.equal(suggested(simple.setFramework(git('https://example.o'), 'jax')), 'jax')
   assert.equal(suggested(git(`https://example.org/${'a'.repeat(200)}`)).length, 60)
+})
+
+test('a repository written as text becomes private with its branch, and is the same again when it is not', () => {
+  const draft = draftOf('name: a\ncode: https://example.org/a.git#main # ours\n')
+  const closed = simple.setPrivate(draft, true)
+  assert.equal(simple.gitOf(closed), 'https://example.org/a.git')
+  assert.equal(simple.refOf(closed), 'main')
+  assert.deepEqual(simple.wrongOf(closed).user, 'userNeeded')
+  assert.deepEqual(simple.wrongOf(closed).password, 'passwordNeeded')
+  const open = simple.setPrivate(closed, false)
+  assert.deepEqual([simple.gitOf(open), simple.refOf(open)], ['https://example.org/a.git', 'main'])
+})
+
+test('a password is written where the file looks for it', () => {
+  const text = 'code: {git: "https://e.org/a.git", user: ann, password: "{{ secrets.token }}"}\nsecrets: {token: old}\n'
+  const draft = draftOf(text)
+  assert.equal(simple.passwordOf(draft), 'old')
+  assert.equal(simple.setPassword(draft, 'new').text, text.replace('old', 'new'))
+})
+
+test('a form says of values with more to them that they are in the file', () => {
+  const draft = draftOf(
+    'input: {from: "mnist:", unpack: true}\noutput: {to: results:x}\ncode: {at: /srv}\nlogs: results:x\n',
+  )
+  assert.deepEqual(
+    ['input', 'output', 'code', 'logs', 'from'].map(key => hasMore(draft, [key])),
+    [true, true, true, false, false],
+  )
+})
+
+test('the choice of a volume is for volumes: what else stands there is left to the file', () => {
+  const volume = (input: string) => simple.volumeOf(draftOf(`input: ${input}\n`))
+  assert.deepEqual(['"mnist:"', '/srv/data', '""'].map(volume), ['mnist', '/', ''])
+  assert.deepEqual(['https://host/x', '{from: "mnist:"}', 'mnist:train', 's3://b/x'].map(volume), [
+    null,
+    null,
+    null,
+    null,
+  ])
+})
+
+test('an output that was written elsewhere survives the choice of a volume', () => {
+  const draft = draftOf('name: a\noutput: results:digits\n')
+  for (const volume of ['mnist', '/', '']) {
+    assert.equal(textOf(simple.setVolume(draft, volume), ['output']), 'results:digits', volume)
+  }
+  const chosen = simple.setVolume(newDraft(), 'mnist')
+  assert.equal(textOf(chosen, ['output']), 'mnist')
+  assert.equal(textOf(simple.setVolume(chosen, 'coco'), ['output']), 'coco')
+  assert.equal(simple.setVolume(chosen, '').text, newDraft().text)
+})
+
+test('a number of accelerators keeps their type, and two types are left to the file', () => {
+  const typed = draftOf('roles:\n  worker: {command: x, accelerators: {A100: 2}}\n')
+  assert.match(simple.setAccelerators(typed, 3).text, /accelerators: {A100: 3}/)
+  assert.match(pro.applyPreset(typed, 'worker', { accelerators: 8, cpus: 16 }).text, /accelerators: {A100: 8}/)
+  const two = draftOf('roles:\n  worker: {command: x, accelerators: {A100: 2, T4: 1}}\n')
+  assert.equal(pro.hasManyKinds(two, 'worker'), true)
+  assert.equal(pro.hasManyKinds(typed, 'worker'), false)
+})
+
+test('roles that differ keep what is their own when one field is for all', () => {
+  const draft = draftOf('roles:\n  ps: {command: serve, cpus: 4}\n  worker: {command: train, cpus: 2}\n')
+  const changed = simple.setForEach(simple.setCommand(draft, 'learn'), 'cpus', 3)
+  assert.match(changed.text, /ps: {command: serve, cpus: 4}\n {2}worker: {command: learn, cpus: 3}/)
+})
+
+test('rows whose value is more than a text say so', () => {
+  const draft = draftOf('inputs:\n  a: {at: /srv, mode: copy}\n  b: mnist:x\n')
+  assert.deepEqual(
+    ['a', 'b', 'c'].map(key => pro.isFixed(draft, ['inputs'], key)),
+    [true, false, false],
+  )
+})
+
+test('places in the file are spelt as the server spells them', () => {
+  assert.equal(spelt(['roles', 'worker-1', 'env', 'A B']), 'roles.worker-1.env."A B"')
+})
+
+test('of a draft that is kept no secret is kept', () => {
+  const text =
+    'name: a # mine\nsecrets:\n  git: "p,w"\n  key: {named: wandb}\n  old: "******"\n  long: {value: hidden, file: true}\n'
+  const kept = withoutSecrets(text)
+  assert.ok(kept !== null && !kept.includes('p,w') && !kept.includes('hidden'))
+  assert.match(kept, /name: a # mine[\s\S]*named: wandb[\s\S]*"\*{6}"/)
+  const written = withoutSecrets('code: {git: "https://e.org/a", password: plain}\n')
+  assert.ok(written !== null && !written.includes('plain'))
+  assert.equal(withoutSecrets('name: [\nsecrets: {git: hidden}\n'), null)
+  assert.equal(withoutSecrets('name: [\n'), 'name: [\n')
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { ago, bytes, duration, took } from '../src/format.ts'
+import { ago, bytes, duration, took, written } from '../src/format.ts'
 import { keysAt, pathAtLine, type Schema, valuesAt } from '../src/pages/create/schema.ts'
 import { rows } from '../src/pages/jobs/groups.ts'
 import { ownPath, paths } from '../src/paths.ts'
@@ -26,6 +26,7 @@ test('sizes and times read as people say them', () => {
     ['0.0 s', '2.0 s', '1:01'],
   )
   assert.equal(ago(0, 180_000, 'zh-CN'), '3分钟前')
+  assert.deepEqual([43_200_000, 90_000, 604_800_000, 1500].map(written), ['12h', '90s', '7d', '1500ms'])
 })
 
 test('after the log-in only paths of our own are gone to', () => {
@@ -60,7 +61,7 @@ test('both languages say something everywhere, and the Chinese is Chinese', () =
     }
   }
   walk(en, zh, '')
-  const mayBeTheSame = ['.app.name', '.create.clusterLocal', '.create.namePlaceholder']
+  const mayBeTheSame = ['.app.name', '.create.clusterLocal', '.create.namePlaceholder', '.volumes.kinds.claim']
   assert.deepEqual(same.sort(), mayBeTheSame)
 })
 
@@ -72,6 +73,8 @@ test('versions stand behind their newest, and jobs of two people apart', () => {
     [1, 0, 0],
   )
   assert.equal(rows(jobs, false).length, 4)
+  const [first] = rows([job('a', 1), job('a', 3), job('a', 2)], true)
+  assert.deepEqual([first?.job.version, ...(first?.earlier.map(it => it.version) ?? [])], [3, 2, 1], 'oldest first')
 })
 
 test('the editor offers what the schema has at a place', () => {

@@ -40,6 +40,9 @@ pub struct VolumeCheck {
     /// Why it does not work; absent if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
+    /// The same in Chinese; an older server gives none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_zh: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]

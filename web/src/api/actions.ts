@@ -64,11 +64,6 @@ export async function runAgain(id: string): Promise<Submitted> {
 export const newKey = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), it => it.toString(16).padStart(2, '0')).join('')
 
-export const setNode = (node: string, up: boolean) =>
-  up
-    ? must(api.POST('/api/v1/nodes/{node}/up', { params: { path: { node } } }))
-    : must(api.POST('/api/v1/nodes/{node}/down', { params: { path: { node } } }))
-
 export const addVolume = (body: components['schemas']['NewVolume']) => must(api.POST('/api/v1/volumes', { body }))
 export const testVolume = (volume: string) =>
   must(api.POST('/api/v1/volumes/{volume}/test', { params: { path: { volume } } }))

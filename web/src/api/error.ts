@@ -14,6 +14,9 @@ export class ApiError extends Error {
   }
 }
 
+/** Nobody answered: asking again may help. */
+export const isAway = (error: unknown): boolean => error instanceof ApiError && error.status === 0
+
 export function isErrorBody(value: unknown): value is ErrorBody {
   return typeof value === 'object' && value !== null && 'code' in value && 'message' in value
 }

@@ -1,7 +1,7 @@
 // What the pages read. Everything that is asked of the server has its name here once.
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { api, ask, must } from './client.ts'
-import { asError } from './error.ts'
+import { asError, isAway } from './error.ts'
 import type { components } from './schema.d.ts'
 
 type Schemas = components['schemas']
@@ -17,6 +17,7 @@ export type Resources = Schemas['Resources']
 export type Planned = Schemas['Planned']
 export type Submitted = Schemas['Submitted']
 export type VolumeView = Schemas['VolumeView']
+export type VolumeCheck = Schemas['VolumeCheck']
 export type Volume = Schemas['Volume']
 export type FileView = Schemas['FileView']
 
@@ -59,13 +60,32 @@ export const job = (name: string) =>
   queryOptions({
     queryKey: ['job', name],
     queryFn: () => must(api.GET('/api/v1/jobs/{job}', { params: { path: { job: name } } })),
-    refetchInterval: ({ state }) => (state.data?.ended_at_ms == null ? OFTEN_MS : SOMETIMES_MS),
+    refetchInterval: ({ state }) => {
+      // A job that is not there does not come by being asked for.
+      if (state.data === undefined && state.error && !isAway(state.error)) return false
+      return state.data?.ended_at_ms == null ? OFTEN_MS : SOMETIMES_MS
+    },
   })
 
+/** More pages than this of one job's events nobody reads. */
+const EVENT_PAGES_MAX = 200
+
+/** Everything that happened to a job, oldest first. What is known is not asked for again. */
 export const jobEvents = (name: string) =>
   queryOptions({
     queryKey: ['job', name, 'events'],
-    queryFn: () => must(api.GET('/api/v1/jobs/{job}/events', { params: { path: { job: name } } })),
+    queryFn: async ({ client, queryKey }): Promise<EventView[]> => {
+      const all = [...(client.getQueryData<EventView[]>(queryKey) ?? [])]
+      for (let page = 0; page < EVENT_PAGES_MAX; page += 1) {
+        const query = { after: all.at(-1)?.seq ?? 0 }
+        const { events, next } = await must(
+          api.GET('/api/v1/jobs/{job}/events', { params: { path: { job: name }, query } }),
+        )
+        all.push(...events)
+        if (next == null) break
+      }
+      return all
+    },
     refetchInterval: OFTEN_MS,
   })
 

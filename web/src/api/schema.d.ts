@@ -2946,6 +2946,8 @@ export interface components {
             what: string;
             /** @description Why it does not work; absent if it does. */
             refused?: string | null;
+            /** @description The same in Chinese; an older server gives none. */
+            refused_zh?: string | null;
         };
         VolumeView: {
             name: string;

@@ -1,6 +1,7 @@
 import { queryOptions, useQueries } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef } from 'react'
 import { api, must } from '../api/client.ts'
+import { isAway } from '../api/error.ts'
 import * as queries from '../api/queries.ts'
 import type { components } from '../api/schema.d.ts'
 import type { Line, Range } from '../charts/line.ts'
@@ -85,7 +86,7 @@ function pictureOf(job: CurveJob, wanted: Wanted, news: News | undefined) {
     refetchInterval: ({ state }) => {
       // A line to the server carries so many series and no more; the others are asked for now and then.
       const isFollowed = range === null && state.data?.curves.every(it => news?.knows(it.id))
-      return job.isLive && !isFollowed ? SLOWLY_MS : false
+      return (job.isLive && !isFollowed) || isAway(state.error) ? SLOWLY_MS : false
     },
   })
 }
@@ -184,7 +185,7 @@ const summariesOf = (job: CurveJob) =>
   queryOptions({
     queryKey: ['job', job.id, 'metrics'],
     queryFn: () => must(api.GET('/api/v1/jobs/{job}/metrics', { params: { path: { job: job.id } } })),
-    refetchInterval: ({ state }) => (job.isLive || state.data?.is_being_read ? OFTEN_MS : false),
+    refetchInterval: ({ state }) => (job.isLive || state.data?.is_being_read || isAway(state.error) ? OFTEN_MS : false),
   })
 
 /** What series there are of each job, with what they come to. */

@@ -84,7 +84,7 @@ export function LogView({ log, looks, follow, setFollow, lane }: Props) {
       onFocus={lead}
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
       tabIndex={0}
-      aria-label={lane ? `${words.logs.label}: ${lane.name}` : words.logs.label}
+      aria-label={lane ? words.app.about(words.logs.label, lane.name) : words.logs.label}
     >
       <div className="log-all" style={{ height: rows * ROW_PX }}>
         <div className="log-seen" style={{ transform: `translateY(${first * ROW_PX}px)` }}>

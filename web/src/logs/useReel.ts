@@ -1,7 +1,9 @@
 import { useEffect, useRef, useState } from 'react'
+import { AGAIN_MS } from '../api/again.ts'
 import { api, must } from '../api/client.ts'
-import { follow } from '../api/sse.ts'
-import { type Line, type LinesPage, PAGE_LINES, type Page, type PageAt, Reel } from './reel.ts'
+import { isAway } from '../api/error.ts'
+import { type LinesPage, PAGE_LINES, type Page, type PageAt, Reel } from './reel.ts'
+import { type Lane, Wire } from './wire.ts'
 
 export type LineState = 'live' | 'cut' | 'ended'
 
@@ -35,7 +37,7 @@ export interface Log {
 /** A browser cannot make a box taller than this many rows; who wants more narrows it by time. */
 const LINES_MAX = 1_500_000
 
-interface Asked {
+export interface Asked {
   job: string
   isOver: boolean
   wanted: Wanted
@@ -43,9 +45,10 @@ interface Asked {
   count: number | null
 }
 
-/** Reads a job's log backwards from its end, a page at a time, and follows what comes. */
-export function useReel({ job, isOver, wanted, count }: Asked): Log {
+/** Reads a job's log backwards from its end, a page at a time, and follows what comes. Logs side by side share a wire. */
+export function useReel({ job, isOver, wanted, count }: Asked, shared?: Wire): Log {
   const reading = useRef<Reading | null>(null)
+  const [own] = useState(() => new Wire())
   const [version, setVersion] = useState(0)
   const [line, setLine] = useState<LineState>('live')
   const [error, setError] = useState<unknown>(null)
@@ -55,6 +58,7 @@ export function useReel({ job, isOver, wanted, count }: Asked): Log {
     const fresh = new Reading(
       { job, isOver, wanted, count },
       { draw: () => setVersion(old => old + 1), setLine, setError },
+      shared ?? own,
     )
     reading.current = fresh
     setError(null)
@@ -82,37 +86,55 @@ interface Listener {
   setError: (error: unknown) => void
 }
 
-class Reading {
+class Reading implements Lane {
   readonly reel: Reel
+  readonly asked: Asked
   isBusy = true
+  sinceMs: number | undefined
   private readonly stopped = new AbortController()
   private readonly filling = new Set<Page>()
   private frame = 0
-  private readonly asked: Asked
   private readonly listener: Listener
+  private readonly wire: Wire
 
-  constructor(asked: Asked, listener: Listener) {
+  constructor(asked: Asked, listener: Listener, wire: Wire) {
     this.asked = asked
     this.listener = listener
+    this.wire = wire
     this.reel = new Reel(asked.isOver)
   }
 
   stop() {
     this.stopped.abort()
+    this.wire.leave(this)
     cancelAnimationFrame(this.frame)
   }
 
   async read() {
     const { count, isOver, wanted } = this.asked
     try {
-      await this.readBack(count ?? LINES_MAX, { from: 'end' })
-      if (isOver || wanted.until_ms !== undefined) this.listener.setLine('ended')
+      const { earlier, pages } = this.reel
+      await this.readBack(
+        count ?? LINES_MAX,
+        pages.length > 0 && earlier !== null ? { before: earlier } : { from: 'end' },
+      )
+      this.setError(null)
+      if (isOver || wanted.until_ms !== undefined) this.setLine('ended')
       else this.follow()
     } catch (error) {
-      if (!this.stopped.signal.aborted) this.listener.setError(error)
+      this.setError(error)
+      if (isAway(error)) setTimeout(() => this.stopped.signal.aborted || this.read(), AGAIN_MS)
     }
     this.isBusy = false
     this.draw()
+  }
+
+  setLine(line: LineState) {
+    this.listener.setLine(line)
+  }
+
+  setError(error: unknown) {
+    if (!this.stopped.signal.aborted) this.listener.setError(error)
   }
 
   loadEarlier() {
@@ -153,7 +175,7 @@ class Reading {
       this.reel.refill(page, await this.ask(page.at, page.count))
       this.draw()
     } catch (error) {
-      if (!this.stopped.signal.aborted) this.listener.setError(error)
+      this.setError(error)
     } finally {
       this.filling.delete(page)
     }
@@ -166,28 +188,13 @@ class Reading {
   }
 
   private follow() {
-    const since = this.reel.lastMs ?? this.asked.wanted.since_ms
-    const query = new URLSearchParams({ follow: 'true', open: 'true' })
-    for (const [name, value] of Object.entries({ ...this.asked.wanted, since_ms: since })) {
-      if (value !== undefined) query.set(name, String(value))
-    }
-    const followed = follow(`/api/v1/jobs/${encodeURIComponent(this.asked.job)}/lines?${query}`, {
-      signal: this.stopped.signal,
-      last: this.reel.cursor(),
-      onLine: open => this.listener.setLine(open ? 'live' : 'cut'),
-      onEvents: events => {
-        for (const event of events) {
-          if (event.kind === 'line') this.reel.append(JSON.parse(event.data) as Line)
-          else if (event.kind === 'open') this.reel.setOpen(JSON.parse(event.data) as Line)
-        }
-        this.draw()
-      },
-    })
-    followed.then(() => this.stopped.signal.aborted || this.listener.setLine('ended')).catch(this.listener.setError)
+    if (this.stopped.signal.aborted) return
+    this.sinceMs = this.reel.lastMs ?? this.asked.wanted.since_ms
+    this.wire.join(this)
   }
 
   /** However fast lines come, the page is drawn once a frame. */
-  private draw() {
+  draw() {
     if (this.stopped.signal.aborted) return
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0

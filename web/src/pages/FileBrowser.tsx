@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect } from 'react'
 import { useSearchParams } from 'wouter'
 import { ask, download } from '../api/client.ts'
-import { ApiError } from '../api/error.ts'
+import { ApiError, tellingOf } from '../api/error.ts'
 import type { FileView } from '../api/queries.ts'
 import * as queries from '../api/queries.ts'
 import { bytes } from '../format.ts'
@@ -12,7 +12,7 @@ import { Icon } from '../ui/Icon.tsx'
 import { Empty, Trouble } from '../ui/Say.tsx'
 import { Ago } from '../ui/Time.tsx'
 import { useToasts } from '../ui/Toasts.tsx'
-import { useWords } from '../words/index.tsx'
+import { useLanguage, useWords } from '../words/index.tsx'
 
 const PREVIEW_BYTES_MAX = 512 * 1024
 const IMAGE_BYTES_MAX = 20 * 1024 * 1024
@@ -36,7 +36,7 @@ interface Props {
 
 /** A place's files, one directory at a time. Which one stands in the address. */
 export function FileBrowser({ root, title, emptyHint, beside = {} }: Props) {
-  const words = useWords()
+  const { words, language } = useLanguage()
   const [search, setSearch] = useSearchParams()
   const path = search.get('path') ?? ''
   const file = search.get('file')
@@ -52,7 +52,11 @@ export function FileBrowser({ root, title, emptyHint, beside = {} }: Props) {
         <>
           {listed.error && !isNone && <Trouble error={listed.error} />}
           {(isNone || listed.data?.length === 0) && (
-            <Empty icon="folder" title={words.files.empty} hint={emptyHint ?? listed.error?.message ?? ''} />
+            <Empty
+              icon="folder"
+              title={words.files.empty}
+              hint={emptyHint ?? (listed.error ? tellingOf(listed.error, language).message : '')}
+            />
           )}
           {listed.data && listed.data.length > 0 && (
             <FileTable
@@ -192,18 +196,16 @@ function pretty(text: string, name: string): string {
 function Preview({ at, name }: { at: string; name: string }) {
   const words = useWords()
   const { tellError } = useToasts()
-  const [shown, setShown] = useState<Shown | null>(null)
-  const [error, setError] = useState<unknown>(null)
+  const { data: shown, error } = useQuery({
+    queryKey: ['content', at],
+    queryFn: () => look(at, name),
+    gcTime: 0,
+    staleTime: Number.POSITIVE_INFINITY,
+    structuralSharing: false,
+  })
   useEffect(() => {
-    let image = ''
-    look(at, name)
-      .then(it => {
-        if ('image' in it) image = it.image
-        setShown(it)
-      })
-      .catch(setError)
-    return () => URL.revokeObjectURL(image)
-  }, [at, name])
+    if (shown && 'image' in shown) return () => URL.revokeObjectURL(shown.image)
+  }, [shown])
   return (
     <div className="body stack">
       <div>
@@ -212,7 +214,7 @@ function Preview({ at, name }: { at: string; name: string }) {
           {words.files.download}
         </Button>
       </div>
-      {error != null && <Trouble error={error} />}
+      {error && <Trouble error={error} />}
       {shown && 'words' in shown && <p className="note">{words.files[shown.words]}</p>}
       {shown && 'image' in shown && <img className="preview" src={shown.image} alt={nameOf(name)} />}
       {shown && 'text' in shown && <CodeBlock label={nameOf(name)} text={shown.text} />}

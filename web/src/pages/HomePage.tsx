@@ -46,7 +46,14 @@ export function HomePage() {
 
 function ByState() {
   const words = useWords()
-  const counts = useQueries({ queries: SHOWN.map(state => queries.jobs({ state, limit: COUNTED_MAX })) })
+  const { data: about } = useQuery(queries.about())
+  const owner = about?.user ?? ''
+  const counts = useQueries({
+    queries: SHOWN.map(state => ({
+      ...queries.jobs({ state, owner, limit: COUNTED_MAX }),
+      enabled: about !== undefined,
+    })),
+  })
   return (
     <section aria-label={words.home.byState}>
       <ul className="counts">
@@ -54,7 +61,7 @@ function ByState() {
           const page = counts[index]?.data
           return (
             <li key={state}>
-              <Link className="panel" href={paths.jobsIn(state)}>
+              <Link className="panel" href={paths.jobsIn(state, owner)}>
                 <span className="figure">
                   {page === undefined ? '–' : page.next ? words.home.atLeast(COUNTED_MAX) : page.jobs.length}
                 </span>

@@ -1,14 +1,14 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { logIn } from '../api/actions.ts'
-import { ApiError } from '../api/error.ts'
+import { ApiError, isAway, tellingOf } from '../api/error.ts'
 import { ownPath } from '../paths.ts'
 import { LanguageSelect } from '../Shell.tsx'
 import { Button } from '../ui/Button.tsx'
 import { TextField } from '../ui/Field.tsx'
 import { Mark } from '../ui/Icon.tsx'
 import { Rich } from '../ui/Say.tsx'
-import { useWords } from '../words/index.tsx'
+import { useLanguage } from '../words/index.tsx'
 
 /** The ticket of a link. It stands behind the `#`, so it was never sent, and it leaves the address at once. */
 function takeTicket(): string | null {
@@ -18,7 +18,7 @@ function takeTicket(): string | null {
 }
 
 export function LoginPage() {
-  const words = useWords()
+  const { words, language } = useLanguage()
   const [, go] = useLocation()
   const [wrong, setWrong] = useState<string | null>(null)
   const [ticket] = useState(takeTicket)
@@ -34,7 +34,7 @@ export function LoginPage() {
     } catch (error) {
       const isNo = error instanceof ApiError && error.status === 401
       const no = 'ticket' in proof ? words.login.linkUsed : words.login.refused
-      setWrong(isNo ? no : error instanceof ApiError && error.status === 0 ? words.app.away : String(error))
+      setWrong(isNo ? no : isAway(error) ? words.app.away : tellingOf(error, language).message)
       setBusy(false)
     }
   }

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { removeVolume, testVolume } from '../api/actions.ts'
-import type { Volume, VolumeView } from '../api/queries.ts'
+import type { Volume, VolumeCheck, VolumeView } from '../api/queries.ts'
 import * as queries from '../api/queries.ts'
 import { paths } from '../paths.ts'
 import { Page } from '../Shell.tsx'
@@ -11,7 +11,7 @@ import { Confirm } from '../ui/Confirm.tsx'
 import { Empty, Trouble } from '../ui/Say.tsx'
 import { Ago } from '../ui/Time.tsx'
 import { useToasts } from '../ui/Toasts.tsx'
-import { useWords } from '../words/index.tsx'
+import { useLanguage, useWords } from '../words/index.tsx'
 import { AddVolume } from './AddVolume.tsx'
 
 /** Where it is, in one line. */
@@ -84,15 +84,17 @@ function Table({ volumes }: { volumes: VolumeView[] }) {
 }
 
 function VolumeRow({ volume }: { volume: VolumeView }) {
-  const words = useWords()
+  const { words, language } = useLanguage()
   const client = useQueryClient()
   const { tell, tellError } = useToasts()
   const [asking, setAsking] = useState(false)
+  const said = ({ what, refused, refused_zh }: VolumeCheck) =>
+    words.app.about(words.volumes.checks[what] ?? what, (language === 'zh' && refused_zh) || refused || '')
   const test = async () => {
     try {
       const refused = (await testVolume(volume.name)).filter(check => check.refused != null)
       if (refused.length === 0) tell(words.volumes.tested(volume.name))
-      else tellError(words.volumes.testFailed(refused.map(it => `${it.what}: ${it.refused}`).join('; ')), volume.name)
+      else tellError(words.volumes.testFailed(refused.map(said)), volume.name)
     } catch (error) {
       tellError(error, volume.name)
     }

@@ -1,5 +1,6 @@
 import { type ComponentProps, type ReactNode, useId } from 'react'
 import { Icon } from './Icon.tsx'
+import { Rich } from './Say.tsx'
 
 interface Around {
   label: string
@@ -8,18 +9,25 @@ interface Around {
   wrong?: string | null | undefined
 }
 
+/** What is wrong with what stands above it. */
+export function Wrong({ id, text }: { id?: string; text: string }) {
+  return (
+    <span className="wrong" id={id} role="alert">
+      <Icon name="warn" />
+      <span>
+        <Rich text={text} />
+      </span>
+    </span>
+  )
+}
+
 /** A label, a control and what is to be said about it, tied together for whoever cannot see them side by side. */
 function Around({ label, help, wrong, id, children }: Around & { id: string; children: ReactNode }) {
   return (
     <div className="field">
       <label htmlFor={id}>{label}</label>
       {children}
-      {wrong && (
-        <span className="wrong" id={`${id}-wrong`} role="alert">
-          <Icon name="warn" />
-          {wrong}
-        </span>
-      )}
+      {wrong && <Wrong id={`${id}-wrong`} text={wrong} />}
       {help && (
         <span className="help" id={`${id}-help`}>
           {help}

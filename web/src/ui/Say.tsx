@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { ApiError, tellingOf } from '../api/error.ts'
+import { isAway, tellingOf } from '../api/error.ts'
 import { useLanguage } from '../words/index.tsx'
 import { Button } from './Button.tsx'
 import { Icon, type IconName } from './Icon.tsx'
@@ -47,8 +47,9 @@ export function Empty({
 /** What went wrong, and what to do about it. */
 export function Trouble({ error, again }: { error: unknown; again?: () => void }) {
   const { words, language } = useLanguage()
-  const isAway = error instanceof ApiError && error.status === 0
-  const { message, hint } = isAway ? { message: words.app.away, hint: words.app.awayHint } : tellingOf(error, language)
+  const { message, hint } = isAway(error)
+    ? { message: words.app.away, hint: words.app.awayHint }
+    : tellingOf(error, language)
   return (
     <div className="trouble" role="alert">
       <strong>

@@ -1,5 +1,5 @@
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react'
-import { tellingOf } from '../api/error.ts'
+import { isAway, tellingOf } from '../api/error.ts'
 import { useLanguage } from '../words/index.tsx'
 import { Button } from './Button.tsx'
 import { Icon } from './Icon.tsx'
@@ -38,7 +38,7 @@ export function ToastProvider({ children }: { children: ReactNode }) {
   const tell = useCallback((text: string) => show({ bad: false, text }), [show])
   const tellError = useCallback(
     (error: unknown, about?: string) => {
-      const { message, hint } = tellingOf(error, language)
+      const { message, hint } = isAway(error) ? { message: words.app.away, hint: null } : tellingOf(error, language)
       show({ bad: true, text: about ? words.app.about(about, message) : message, hint })
     },
     [show, words, language],

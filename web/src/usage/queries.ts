@@ -1,4 +1,5 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
+import { whenAway } from '../api/again.ts'
 import { api, must } from '../api/client.ts'
 import { boundsOf, piecesOf, type Span, WINDOWS } from './spans.ts'
 
@@ -16,7 +17,7 @@ export const jobUsage = (job: string, span: Span, task: string | undefined) =>
       const query = { ...bounds, task, buckets: piecesOf(bounds, TASK_PIECE_MS) }
       return must(api.GET('/api/v1/jobs/{job}/usage', { params: { path: { job }, query } }))
     },
-    refetchInterval: span.endMs === null ? OFTEN_MS : false,
+    refetchInterval: span.endMs === null ? OFTEN_MS : whenAway,
     placeholderData: keepPreviousData,
   })
 
@@ -28,7 +29,7 @@ export const clusterUsage = (span: Span) =>
       const query = { ...bounds, buckets: piecesOf(bounds, NODE_PIECE_MS) }
       return must(api.GET('/api/v1/usage', { params: { query } }))
     },
-    refetchInterval: span.endMs === null ? SOMETIMES_MS : false,
+    refetchInterval: span.endMs === null ? SOMETIMES_MS : whenAway,
     placeholderData: keepPreviousData,
   })
 

@@ -2,7 +2,7 @@ import type { ComparedRow, RowKind } from '../../api/compare.ts'
 import type { Words } from '../../words/en.ts'
 
 /** Kinds whose rows the server names; the names of the others are people's own. */
-const OURS: ReadonlySet<RowKind> = new Set(['code', 'input', 'resources', 'duration', 'usage', 'ending'])
+const OURS: ReadonlySet<RowKind> = new Set(['code', 'input', 'resources', 'setting', 'duration', 'usage', 'ending'])
 
 /** A row's name in the language of the page: `worker memory` has a role's name before ours. */
 export function rowName({ kind, name }: ComparedRow, words: Words): string {

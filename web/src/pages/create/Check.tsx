@@ -1,12 +1,13 @@
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import { type Origin, submitJob } from '../../api/actions.ts'
+import { newKey, type Origin, submitJob } from '../../api/actions.ts'
+import { isAway, tellingOf } from '../../api/error.ts'
 import { label } from '../../api/queries.ts'
 import { paths } from '../../paths.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Rich, Trouble } from '../../ui/Say.tsx'
 import { useToasts } from '../../ui/Toasts.tsx'
-import { useWords } from '../../words/index.tsx'
+import { useLanguage } from '../../words/index.tsx'
 import { ConfirmSubmit } from './ConfirmSubmit.tsx'
 import { type Draft, isOurs } from './draft.ts'
 import { PlanView } from './PlanView.tsx'
@@ -24,27 +25,24 @@ interface Props {
 
 /** What the server makes of the file so far, and the way to submit it. */
 export function Check({ draft, checked, origin, forget, convert }: Props) {
-  const words = useWords()
+  const { words, language } = useLanguage()
   const w = words.create
   const [, go] = useLocation()
-  const { tell, tellError } = useToasts()
+  const { tell } = useToasts()
+  const keyFor = useKey()
   const [confirming, setConfirming] = useState(false)
   const isChecking = checked.of !== draft.text
   const wrongs = isOurs(draft) ? Object.values(wrongOf(draft)).map(it => w[it]) : []
   const empty = isOurs(draft) ? emptyPaths(draft) : []
   const problems = checked.problems.filter(it => !empty.includes(it.path))
-  const blocked = isChecking ? w.checking : (wrongs[0] ?? problems[0]?.message ?? (checked.plan ? null : w.checking))
+  const trouble = isAway(checked.error) ? words.app.away : tellingOf(checked.error, language).message
+  const blocked = isChecking ? w.checking : (wrongs[0] ?? problems[0]?.message ?? (checked.plan ? null : trouble))
 
-  const submit = async (key: string) => {
-    try {
-      const job = await submitJob(draft.text, key, origin)
-      forget()
-      tell(w.submitted(label(job)))
-      go(paths.job(job.id))
-    } catch (error) {
-      tellError(error)
-      setConfirming(false)
-    }
+  const submit = async () => {
+    const job = await submitJob(draft.text, keyFor(JSON.stringify([draft.text, origin])), origin)
+    forget()
+    tell(w.submitted(label(job)))
+    go(paths.job(job.id))
   }
 
   return (
@@ -98,4 +96,13 @@ export function Check({ draft, checked, origin, forget, convert }: Props) {
       )}
     </aside>
   )
+}
+
+/** A key for each thing that is submitted. The same again has the same one: if an answer was lost, there is still one job. */
+function useKey() {
+  const last = useRef({ of: '', key: '' })
+  return (what: string) => {
+    if (last.current.of !== what) last.current = { of: what, key: newKey() }
+    return last.current.key
+  }
 }

@@ -9,6 +9,7 @@ import { tags } from '@lezer/highlight'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import * as queries from '../../api/queries.ts'
+import { useWords } from '../../words/index.tsx'
 import { keysAt, pathAtLine, type Schema, valuesAt } from './schema.ts'
 import type { Problem } from './usePlan.ts'
 
@@ -46,6 +47,7 @@ export default function Editor({ text, change, problems, label }: Props) {
   const view = useRef<EditorView | null>(null)
   const onChange = useRef(change)
   onChange.current = change
+  const { app } = useWords()
   const { data: schema } = useQuery(queries.jobFileSchema())
   const known = useRef<Schema>({})
   known.current = (schema as Schema | undefined) ?? {}
@@ -89,19 +91,19 @@ export default function Editor({ text, change, problems, label }: Props) {
     editor.dispatch(
       setDiagnostics(
         editor.state,
-        problems.map(problem => diagnostic(editor.state.doc, problem)),
+        problems.map(problem => diagnostic(editor.state.doc, problem, app.about)),
       ),
     )
-  }, [problems])
+  }, [problems, app])
 
   return <div className="editor" ref={place} />
 }
 
-function diagnostic(text: Text, problem: Problem): Diagnostic {
+function diagnostic(text: Text, problem: Problem, about: (what: string, told: string) => string): Diagnostic {
   const line = text.line(Math.min(Math.max(problem.line, 1), text.lines))
   const from = Math.min(line.from + Math.max(problem.column - 1, 0), line.to)
-  const message = problem.hint ? `${problem.message}: ${problem.hint}` : problem.message
-  return { from, to: Math.max(line.to, from), severity: 'error', message: `${problem.path}: ${message}` }
+  const message = problem.hint ? about(problem.message, problem.hint) : problem.message
+  return { from, to: Math.max(line.to, from), severity: 'error', message: about(problem.path, message) }
 }
 
 /** Keys where a key may stand, values behind a colon. */

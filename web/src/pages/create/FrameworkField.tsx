@@ -1,16 +1,11 @@
 import { SelectField, TextField } from '../../ui/Field.tsx'
 import { useWords } from '../../words/index.tsx'
-import { type Draft, textOf } from './draft.ts'
+import { textOf } from './draft.ts'
+import type { Put } from './put.ts'
 import * as simple from './simple.ts'
 
-interface Props {
-  draft: Draft
-  setDraft: (draft: Draft) => void
-  said: (path: string) => string | undefined
-}
-
 /** What tasks find around their code: a framework of ours, or an image with its address. */
-export function FrameworkField({ draft, setDraft, said }: Props) {
+export function FrameworkField({ put: { draft, setDraft, said } }: { put: Put }) {
   const { create: w } = useWords()
   const framework = simple.frameworkOf(draft)
   const { image: wrong } = simple.wrongOf(draft)
@@ -20,7 +15,7 @@ export function FrameworkField({ draft, setDraft, said }: Props) {
         label={w.framework}
         help={w.frameworkHelp}
         value={framework}
-        wrong={said('framework')}
+        wrong={said(['framework'])}
         onChange={event => setDraft(simple.setFramework(draft, event.target.value))}
       >
         <option value="">{w.frameworkNone}</option>
@@ -36,7 +31,7 @@ export function FrameworkField({ draft, setDraft, said }: Props) {
           label={w.image}
           help={w.imageHelp}
           value={textOf(draft, ['image'])}
-          wrong={wrong ? w[wrong] : said('image')}
+          wrong={wrong ? w[wrong] : said(['image'])}
           onChange={event => setDraft(simple.setImage(draft, event.target.value))}
         />
       )}

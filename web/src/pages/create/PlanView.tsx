@@ -1,6 +1,9 @@
+import type { RoleView } from '../../api/original.ts'
 import type { Planned } from '../../api/queries.ts'
 import { bytes, duration } from '../../format.ts'
+import { Fact } from '../../ui/Fact.tsx'
 import { Rich } from '../../ui/Say.tsx'
+import type { Words } from '../../words/en.ts'
 import { useReason, useWords } from '../../words/index.tsx'
 
 const OURS = 'trainmaster'
@@ -24,14 +27,13 @@ export function PlanView({ planned }: { planned: Planned }) {
         ))}
       </ul>
       <dl className="facts">
-        {plan.framework && <Fact name={w.framework} value={plan.framework} />}
-        {plan.code && <Fact name={w.code} value={plan.code} />}
-        <Fact
-          name={w.duration}
-          value={plan.max_duration_ms == null ? w.noLimit : duration(plan.max_duration_ms, words.units)}
-        />
-        {plan.inputs.length > 0 && <Fact name={w.inputs} value={plan.inputs.map(it => it.place).join(', ')} />}
-        {plan.outputs.length > 0 && <Fact name={w.outputs} value={plan.outputs.map(it => it.place).join(', ')} />}
+        {plan.framework && <Fact name={w.framework}>{plan.framework}</Fact>}
+        {plan.code && <Fact name={w.code}>{plan.code}</Fact>}
+        <Fact name={w.duration}>
+          {plan.max_duration_ms == null ? w.noLimit : duration(plan.max_duration_ms, words.units)}
+        </Fact>
+        {plan.inputs.length > 0 && <Fact name={w.inputs}>{plan.inputs.map(it => it.place).join(', ')}</Fact>}
+        {plan.outputs.length > 0 && <Fact name={w.outputs}>{plan.outputs.map(it => it.place).join(', ')}</Fact>}
       </dl>
       {planned.notes.length > 0 && (
         <div className="note small">
@@ -72,14 +74,11 @@ function Fated({ note }: { note: Planned['report'][number] }) {
   )
 }
 
+/** The ports of each task, by label. */
+export const portsOf = (role: RoleView, { app, made: w }: Words) =>
+  Object.entries(role.ports).map(([name, { count, from }]) =>
+    app.about(name, from == null ? w.anyPort(count) : w.fromPort(count, from)),
+  )
+
 export const devices = (accelerators: Record<string, number>) =>
   Object.entries(accelerators).map(([kind, count]) => `${count} × ${kind}`)
-
-function Fact({ name, value }: { name: string; value: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{value}</dd>
-    </div>
-  )
-}

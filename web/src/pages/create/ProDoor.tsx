@@ -2,10 +2,11 @@ import { useState } from 'react'
 import { Check, SelectField, TextField } from '../../ui/Field.tsx'
 import { Icon } from '../../ui/Icon.tsx'
 import { useWords } from '../../words/index.tsx'
-import { type Draft, fieldOf, setField } from './draft.ts'
+import { type Draft, fieldOf, type Path, setField } from './draft.ts'
 import { ProCode } from './ProCode.tsx'
-import { type Put, TextAt } from './ProText.tsx'
+import { TextAt } from './ProText.tsx'
 import * as pro from './pro.ts'
+import { putOf } from './put.ts'
 import { RoleForm } from './RoleForm.tsx'
 import { RowsField } from './RowsField.tsx'
 import { rolesOf } from './simple.ts'
@@ -24,7 +25,13 @@ export default function ProDoor({ draft, setDraft, problems }: Props) {
   const roles = rolesOf(draft)
   const [chosen, choose] = useState(roles[0] ?? '')
   const role = roles.includes(chosen) ? chosen : (roles[0] ?? '')
-  const put: Put = { draft, setDraft, said: path => problems.find(problem => problem.path === path)?.message }
+  const put = putOf(draft, setDraft, problems)
+  const rows = (at: Path) => ({
+    rows: pro.pairsAt(draft, at),
+    change: (next: pro.Row[]) => setDraft(pro.setPairs(draft, at, next)),
+    wrong: put.saidIn(at),
+    isFixed: (name: string) => pro.isFixed(draft, at, name),
+  })
   return (
     <form className="stack" onSubmit={event => event.preventDefault()}>
       <fieldset className="panel">
@@ -39,7 +46,7 @@ export default function ProDoor({ draft, setDraft, problems }: Props) {
             label={w.more.tags}
             help={w.more.tagsHelp}
             value={pro.tagsOf(draft)}
-            wrong={put.said('tags')}
+            wrong={put.saidIn(['tags'])}
             onChange={event => setDraft(pro.setTags(draft, event.target.value))}
           />
           <TextAt put={put} label={w.priority} at={['priority']} help={w.priorityHelp} placeholder="0" isNumber />
@@ -74,24 +81,14 @@ export default function ProDoor({ draft, setDraft, problems }: Props) {
           <TextAt put={put} label={w.outputs} at={['output']} help={w.outputHelp} placeholder="results:digits" />
           <TextAt put={put} label={w.more.logs} at={['logs']} help={w.more.logsHelp} placeholder="results:logs" />
           <TextAt put={put} label={w.more.from} at={['from']} help={w.more.fromHelp} placeholder="digits@2" />
-          <RowsField
-            label={w.mounts}
-            fields={[w.mountName, w.mountPlace]}
-            rows={pro.pairsAt(draft, ['inputs'])}
-            change={rows => setDraft(pro.setPairs(draft, ['inputs'], rows))}
-          />
+          <RowsField label={w.mounts} fields={[w.mountName, w.mountPlace]} {...rows(['inputs'])} />
           <RowsField
             label={w.more.params}
             fields={[w.envName, w.envValue]}
-            rows={pro.pairsAt(draft, ['params'])}
-            change={rows => setDraft(pro.setParams(draft, rows))}
+            {...rows(['params'])}
+            change={next => setDraft(pro.setParams(draft, next))}
           />
-          <RowsField
-            label={w.more.jobEnv}
-            fields={[w.envName, w.envValue]}
-            rows={pro.pairsAt(draft, ['env'])}
-            change={rows => setDraft(pro.setPairs(draft, ['env'], rows))}
-          />
+          <RowsField label={w.more.jobEnv} fields={[w.envName, w.envValue]} {...rows(['env'])} />
         </div>
       </fieldset>
       <fieldset className="panel">

@@ -1,13 +1,8 @@
 import { TextField } from '../../ui/Field.tsx'
-import { type Draft, type Path, setField, textOf } from './draft.ts'
+import { hasMore, type Path, setField, textOf } from './draft.ts'
+import { InFile } from './InFile.tsx'
 import { numberOrWord } from './pro.ts'
-
-/** A job file, the way to write it, and what is wrong with each of its fields. */
-export interface Put {
-  draft: Draft
-  setDraft: (draft: Draft) => void
-  said: (path: string) => string | undefined
-}
+import type { Put } from './put.ts'
 
 interface Props {
   put: Put
@@ -19,15 +14,17 @@ interface Props {
 }
 
 /** One field of the file. */
-export function TextAt({ put: { draft, setDraft, said }, label, at, help, placeholder, isNumber }: Props) {
+export function TextAt({ put, label, at, help, placeholder, isNumber }: Props) {
+  const { draft, setDraft, said } = put
   const text = textOf(draft, at)
+  if (hasMore(draft, at)) return <InFile put={put} label={label} at={at} />
   return (
     <TextField
       label={label}
       help={help}
       placeholder={placeholder}
       value={text}
-      wrong={text === '' ? null : said(at.join('.'))}
+      wrong={text === '' ? null : said(at)}
       onChange={event =>
         setDraft(setField(draft, at, isNumber ? numberOrWord(event.target.value) : event.target.value))
       }

@@ -5,8 +5,11 @@ import { Button } from '../../ui/Button.tsx'
 import { SelectField, TextArea, TextField } from '../../ui/Field.tsx'
 import { useWords } from '../../words/index.tsx'
 import { type Path, setField } from './draft.ts'
-import { type Put, TextAt } from './ProText.tsx'
+import { InFile } from './InFile.tsx'
+import { NumberField } from './NumberField.tsx'
+import { TextAt } from './ProText.tsx'
 import * as pro from './pro.ts'
+import type { Put } from './put.ts'
 import { RowsField } from './RowsField.tsx'
 import { commandOf, rolesOf } from './simple.ts'
 
@@ -20,7 +23,7 @@ interface Props {
 export function RoleForm({ put, role, choose }: Props) {
   const words = useWords()
   const w = words.create
-  const { draft, setDraft, said } = put
+  const { draft, setDraft, said, saidIn } = put
   const [name, setName] = useState(role)
   const at = (key: string): Path => ['roles', role, key]
   const rename = () => {
@@ -32,7 +35,13 @@ export function RoleForm({ put, role, choose }: Props) {
     <fieldset className="panel">
       <legend>{role}</legend>
       <div className="body form-grid">
-        <TextField label={w.roleName} value={name} onChange={event => setName(event.target.value)} onBlur={rename} />
+        <TextField
+          label={w.roleName}
+          value={name}
+          wrong={said(['roles', role])}
+          onChange={event => setName(event.target.value)}
+          onBlur={rename}
+        />
         <TextAt put={put} label={w.instances} at={at('tasks')} placeholder="1" isNumber />
         <div className="whole">
           <TextArea
@@ -40,7 +49,7 @@ export function RoleForm({ put, role, choose }: Props) {
             help={w.commandHelp}
             rows={3}
             value={commandOf(draft, role)}
-            wrong={commandOf(draft, role) === '' ? null : said(`roles.${role}.command`)}
+            wrong={commandOf(draft, role) === '' ? null : said(at('command'))}
             onChange={event => setDraft(setField(draft, at('command'), event.target.value))}
           />
         </div>
@@ -79,12 +88,15 @@ export function RoleForm({ put, role, choose }: Props) {
           fields={[w.portLabel, w.portCount, w.portFrom]}
           rows={pro.portsOf(draft, role)}
           change={rows => setDraft(pro.setPorts(draft, role, rows))}
+          wrong={saidIn(at('ports'))}
         />
         <RowsField
           label={w.env}
           fields={[w.envName, w.envValue]}
           rows={pro.pairsAt(draft, at('env'))}
           change={rows => setDraft(pro.setPairs(draft, at('env'), rows))}
+          wrong={saidIn(at('env'))}
+          isFixed={key => pro.isFixed(draft, at('env'), key)}
         />
         <div>
           <Button
@@ -108,7 +120,7 @@ function Presets({ pick }: { pick: (preset: (typeof pro.PRESETS)[number]) => voi
       <div className="row">
         {pro.PRESETS.map(preset => (
           <button key={preset.cpus} type="button" className="tile" onClick={() => pick(preset)}>
-            {preset.accelerators} GPU · {preset.cpus} CPU
+            {words.create.preset(preset.accelerators, preset.cpus)}
           </button>
         ))}
       </div>
@@ -116,12 +128,15 @@ function Presets({ pick }: { pick: (preset: (typeof pro.PRESETS)[number]) => voi
   )
 }
 
-function Accelerators({ put: { draft, setDraft }, role }: Omit<Props, 'choose'>) {
+function Accelerators({ put, role }: Omit<Props, 'choose'>) {
   const words = useWords()
+  const { draft, setDraft, saidIn } = put
+  const at: Path = ['roles', role, 'accelerators']
   const nodes = useQuery(queries.nodes())
   const { kind, count } = pro.acceleratorOf(draft, role)
   const kinds = new Set((nodes.data ?? []).flatMap(node => Object.keys(node.capacity.accelerators ?? {})))
   if (kind) kinds.add(kind)
+  if (pro.hasManyKinds(draft, role)) return <InFile put={put} label={words.create.acceleratorCount} at={at} />
   return (
     <>
       <SelectField
@@ -134,12 +149,12 @@ function Accelerators({ put: { draft, setDraft }, role }: Omit<Props, 'choose'>)
           <option key={it}>{it}</option>
         ))}
       </SelectField>
-      <TextField
+      <NumberField
         label={words.create.acceleratorCount}
-        type="number"
-        min={0}
+        least={0}
         value={count}
-        onChange={event => setDraft(pro.setAccelerator(draft, role, kind, event.target.valueAsNumber || 0))}
+        wrong={saidIn(at)}
+        change={number => setDraft(pro.setAccelerator(draft, role, kind, number ?? 0))}
       />
     </>
   )

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Button } from '../../ui/Button.tsx'
+import { Wrong } from '../../ui/Field.tsx'
 import { Icon } from '../../ui/Icon.tsx'
 import { useWords } from '../../words/index.tsx'
 import type { Row } from './pro.ts'
@@ -10,10 +11,14 @@ interface Props {
   fields: string[]
   rows: Row[]
   change: (rows: Row[]) => void
+  /** What is wrong with one of them, in words. */
+  wrong?: string | undefined
+  /** Whether what stands behind a name is more than a text, and only shown. */
+  isFixed?: (name: string) => boolean
 }
 
 /** Rows of fields, with one more at the end for the next. A row without its first field is not yet said. */
-export function RowsField({ label, fields, rows: given, change }: Props) {
+export function RowsField({ label, fields, rows: given, change, wrong, isFixed = () => false }: Props) {
   const words = useWords()
   const [rows, setRows] = useState(given)
   const set = (next: Row[]) => {
@@ -32,8 +37,9 @@ export function RowsField({ label, fields, rows: given, change }: Props) {
             <input
               key={field}
               className="input"
-              aria-label={`${label} ${index + 1}: ${field}`}
+              aria-label={words.app.about(`${label} ${index + 1}`, field)}
               placeholder={field}
+              {...(at > 0 && isFixed(row[0] ?? '') && { readOnly: true, title: words.create.inFile })}
               value={row[at] ?? ''}
               onChange={event => write(index, at, event.target.value)}
             />
@@ -41,16 +47,17 @@ export function RowsField({ label, fields, rows: given, change }: Props) {
           <Button
             look="plain"
             tight
-            aria-label={`${label} ${index + 1}: ${words.create.removeRow}`}
+            aria-label={words.app.about(`${label} ${index + 1}`, words.create.removeRow)}
             onClick={() => set(rows.filter((_, it) => it !== index))}
           >
             <Icon name="close" size={12} />
           </Button>
         </div>
       ))}
+      {wrong && <Wrong text={wrong} />}
       <Button
         tight
-        aria-label={`${label}: ${words.create.addRow}`}
+        aria-label={words.app.about(label, words.create.addRow)}
         onClick={() => setRows([...rows, fields.map(() => '')])}
       >
         <Icon name="create" size={12} />

@@ -76,3 +76,13 @@ export const textOf = (draft: Draft, path: Path): string => {
   const found = fieldOf(draft, path)
   return found === undefined || found === null || typeof found === 'object' ? '' : String(found)
 }
+
+/** Whether there is more to a field than a text: the form shows it and leaves it to the file. */
+export const hasMore = (draft: Draft, path: Path): boolean => {
+  const found = fieldOf(draft, path)
+  return typeof found === 'object' && found !== null
+}
+
+/** A place in the file as the server spells it: `roles.worker.env."A B"`. */
+export const spelt = (path: Path): string =>
+  path.map(key => (/^[\w~-]+$/.test(String(key)) ? key : `"${key}"`)).join('.')

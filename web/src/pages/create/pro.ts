@@ -1,7 +1,7 @@
 // The professional form's view of a job file: every role for itself, and lists as rows of two or three fields.
 import { isMap, isScalar, type YAMLMap } from 'yaml'
-import { type Draft, fieldOf, type Path, rewrite, setField, written } from './draft.ts'
-import { rolesOf } from './simple.ts'
+import { type Draft, fieldOf, hasMore, type Path, rewrite, setField, written } from './draft.ts'
+import { rolesOf, setAccelerators } from './simple.ts'
 
 export function renameRole(draft: Draft, from: string, to: string): Draft {
   const document = draft.document.clone() as Draft['document']
@@ -31,7 +31,7 @@ export const PRESETS = [
 ]
 
 export function applyPreset(draft: Draft, role: string, { accelerators, cpus }: (typeof PRESETS)[number]): Draft {
-  return setField(setField(draft, ['roles', role, 'cpus'], cpus), ['roles', role, 'accelerators'], accelerators)
+  return setAccelerators(setField(draft, ['roles', role, 'cpus'], cpus), accelerators, role)
 }
 
 // -- accelerators: a number of any type, or of one type
@@ -43,8 +43,14 @@ export function acceleratorOf(draft: Draft, role: string): { kind: string; count
   return { kind, count: String(count) }
 }
 
+/** Several types are for the file alone to show. */
+export function hasManyKinds(draft: Draft, role: string): boolean {
+  const found = fieldOf(draft, ['roles', role, 'accelerators'])
+  return typeof found === 'object' && found !== null && Object.keys(found).length > 1
+}
+
 export function setAccelerator(draft: Draft, role: string, kind: string, count: number): Draft {
-  const value = count <= 0 ? null : kind === '' ? count : { [kind]: count }
+  const value = count === 0 ? null : kind === '' ? count : { [kind]: count }
   return setField(draft, ['roles', role, 'accelerators'], value)
 }
 
@@ -52,7 +58,7 @@ export function setAccelerator(draft: Draft, role: string, kind: string, count: 
 
 export function tagsOf(draft: Draft): string {
   const found = fieldOf(draft, ['tags'])
-  return Array.isArray(found) ? found.join(', ') : ''
+  return Array.isArray(found) ? found.join(', ') : typeof found === 'string' ? found : ''
 }
 
 /** A comma at the end is on its way to the next one. */
@@ -75,6 +81,9 @@ export function pairsAt(draft: Draft, path: Path): Row[] {
     ? Object.entries(found).map(([key, value]) => [key, shown(value)])
     : []
 }
+
+/** Whether the value of a row is more than a text, and for the file alone to change. */
+export const isFixed = (draft: Draft, path: Path, key: string): boolean => hasMore(draft, [...path, key])
 
 const named = (rows: Row[]) => rows.filter(row => row[0] !== '')
 

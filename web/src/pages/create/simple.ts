@@ -1,5 +1,5 @@
 // The simple form's view of a job file: what each of its fields stands for.
-import { type Draft, fieldOf, setField, textOf, written } from './draft.ts'
+import { type Draft, fieldOf, hasMore, type Path, setField, spelt, textOf, written } from './draft.ts'
 
 export const FRAMEWORKS = [
   ['tensorflow', 'TensorFlow'],
@@ -47,15 +47,18 @@ export function commandOf(draft: Draft, role: string): string {
 const quoted = (word: unknown) =>
   /^[\w@%+=:,./-]+$/.test(String(word)) ? String(word) : `'${String(word).replaceAll("'", "'\\''")}'`
 
-/** One command for every role: they tell themselves apart by what the platform tells them. */
+/** One command for every role: they tell themselves apart by what the platform tells them. One that has its own keeps it. */
 export function setCommand(draft: Draft, command: string): Draft {
+  const shared = isDistributed(draft) && commandOf(draft, 'ps') === commandOf(draft, mainRole(draft))
   const main = setField(draft, ['roles', mainRole(draft), 'command'], command)
-  return isDistributed(draft) ? setField(main, ['roles', 'ps', 'command'], command) : main
+  return shared ? setField(main, ['roles', 'ps', 'command'], command) : main
 }
 
-/** What a role has for each of its tasks, for all roles alike. */
+/** What a role has for each of its tasks, for all roles that have it alike. */
 export function setForEach(draft: Draft, key: 'cpus' | 'memory', value: unknown): Draft {
-  return rolesOf(draft).reduce((all, role) => setField(all, ['roles', role, key], value), draft)
+  const of = (role: string) => fieldOf(draft, ['roles', role, key])
+  const alike = rolesOf(draft).filter(role => of(role) === of(mainRole(draft)))
+  return alike.reduce((all, role) => setField(all, ['roles', role, key], value), draft)
 }
 
 // -- framework or image
@@ -84,14 +87,22 @@ export const setImage = (draft: Draft, image: string): Draft =>
 
 // -- data: one volume or directory that is read from and written back to
 
-export const volumeOf = (draft: Draft): string => {
+/** A volume by its name, `/` for a directory, nothing for nothing; null for what this form cannot show. */
+export const volumeOf = (draft: Draft): string | null => {
+  if (hasMore(draft, ['input'])) return null
   const input = textOf(draft, ['input'])
-  return input === '' ? '' : input.startsWith('/') ? '/' : (input.split(':')[0] ?? '')
+  if (input === '' || input.startsWith('/')) return input.slice(0, 1)
+  return /^[^:/]+:?$/.test(input) ? input.replace(':', '') : null
 }
 
+/** Whether what tasks write goes to where this form has put it, or nowhere. */
+export const ownsOutput = (draft: Draft): boolean =>
+  !hasMore(draft, ['output']) && ['', volumeOf(draft)].includes(textOf(draft, ['output']))
+
+/** An output that was written elsewhere stays as it is. */
 export function setVolume(draft: Draft, volume: string): Draft {
-  if (volume === '/') return setField(setField(draft, ['input'], '/'), ['output'], null)
-  return setField(setField(draft, ['input'], volume && `${volume}:`), ['output'], volume)
+  const read = setField(draft, ['input'], volume === '/' ? '/' : volume && `${volume}:`)
+  return ownsOutput(draft) ? setField(read, ['output'], volume === '/' ? null : volume) : read
 }
 
 // -- code
@@ -113,9 +124,7 @@ export const hasOtherCode = (draft: Draft): boolean => {
 }
 
 export function setGit(draft: Draft, key: 'git' | 'ref', value: string): Draft {
-  const code = fieldOf(draft, ['code'])
-  const now: Map = isMap(code) ? { ...code } : { git: gitOf(draft), ref: refOf(draft) }
-  now[key] = value
+  const now: Map = { ...codeOf(draft), [key]: value }
   if (now.ref === '') delete now.ref
   const isNothing = !now.git && Object.keys(now).every(it => it === 'git')
   return setField(draft, ['code'], isNothing ? null : now)
@@ -127,21 +136,34 @@ export const isPrivate = (draft: Draft): boolean => {
 }
 
 export function setPrivate(draft: Draft, on: boolean): Draft {
-  const { user: _user, password: _password, ...rest } = (fieldOf(draft, ['code']) as Map) ?? {}
-  const code = on ? { git: gitOf(draft), ...rest, user: '', password: `{{ secrets.${SECRET} }}` } : rest
-  const written = writeWhole(draft, 'code', code)
-  return on ? written : setField(written, ['secrets', SECRET], null)
+  const { user: _user, password: _password, ...rest } = codeOf(draft)
+  const code = on ? { ...rest, user: '', password: `{{ secrets.${SECRET} }}` } : rest
+  const written = setField(draft, ['code'], code)
+  return on ? written : setField(written, ['secrets', secretOf(draft)], null)
+}
+
+/** The code as a map, also if it was written as a text. */
+function codeOf(draft: Draft): Map {
+  const code = fieldOf(draft, ['code'])
+  if (isMap(code)) return code
+  const ref = refOf(draft)
+  return { git: gitOf(draft), ...(ref && { ref }) }
 }
 
 export const setUser = (draft: Draft, user: string): Draft =>
-  writeWhole(draft, 'code', { ...(fieldOf(draft, ['code']) as Map), user })
+  setField(draft, ['code'], { ...(fieldOf(draft, ['code']) as Map), user })
 
-export const passwordOf = (draft: Draft): string => textOf(draft, ['secrets', SECRET])
-export const setPassword = (draft: Draft, password: string): Draft => setField(draft, ['secrets', SECRET], password)
+/** By which name the password stands among the secrets. */
+const secretOf = (draft: Draft): string =>
+  /^\{\{\s*secrets\.([\w-]+)\s*\}\}$/.exec(textOf(draft, ['code', 'password']))?.[1] ?? SECRET
 
-/** As `setField`, where a map with empty texts in it has something to say all the same. */
-function writeWhole(draft: Draft, key: string, value: Map): Draft {
-  return setField(draft, [key], value)
+export const passwordPath = (draft: Draft): Path => ['secrets', secretOf(draft)]
+export const passwordOf = (draft: Draft): string => textOf(draft, passwordPath(draft))
+
+export function setPassword(draft: Draft, password: string): Draft {
+  const name = secretOf(draft)
+  const told = setField(draft, ['code', 'password'], `{{ secrets.${name} }}`)
+  return setField(told, ['secrets', name], password)
 }
 
 // -- monitoring
@@ -158,17 +180,33 @@ export function setLogPath(draft: Draft, path: string | null): Draft {
 
 // -- accelerators
 
-/** A number of any type; what is written by type is for the file to show. */
+const acceleratorsIn = (draft: Draft, role: string) => fieldOf(draft, ['roles', role, 'accelerators'])
+
+/** How many of all types together. */
 export const acceleratorsOf = (draft: Draft): string => {
-  const found = fieldOf(draft, ['roles', mainRole(draft), 'accelerators'])
-  if (!isMap(found)) return textOf(draft, ['roles', mainRole(draft), 'accelerators']) || '0'
+  const found = acceleratorsIn(draft, mainRole(draft))
+  if (!isMap(found)) return String(found ?? 0)
   return String(Object.values(found).reduce((sum: number, count) => sum + Number(count), 0))
 }
 
-export const setAccelerators = (draft: Draft, count: string): Draft =>
-  setField(draft, ['roles', mainRole(draft), 'accelerators'], Number(count) > 0 ? Number(count) : null)
+/** Their type stays what it was. */
+export function setAccelerators(draft: Draft, count: number | null, role = mainRole(draft)): Draft {
+  const found = acceleratorsIn(draft, role)
+  const [kind] = isMap(found) ? Object.keys(found) : []
+  const value = count === 0 || count === null ? null : kind === undefined ? count : { [kind]: count }
+  return setField(draft, ['roles', role, 'accelerators'], value)
+}
 
-export type Wrong = 'nameNeeded' | 'commandNeeded' | 'imageNeeded' | 'directoryAbsolute' | 'gitHttp' | 'logPathAbsolute'
+export type Wrong =
+  | 'nameNeeded'
+  | 'commandNeeded'
+  | 'imageNeeded'
+  | 'directoryAbsolute'
+  | 'gitHttp'
+  | 'userNeeded'
+  | 'passwordNeeded'
+  | 'logPathAbsolute'
+type Field = 'name' | 'command' | 'image' | 'directory' | 'git' | 'user' | 'password' | 'logPath'
 
 /** The roles that have nothing to run yet. */
 const commandless = (draft: Draft): string[] =>
@@ -177,13 +215,15 @@ const commandless = (draft: Draft): string[] =>
 /** What is not filled in yet: of these the form itself says that they are needed, once. */
 export const emptyPaths = (draft: Draft): string[] => [
   ...(textOf(draft, ['name']) === '' ? ['name'] : []),
-  ...commandless(draft).map(role => `roles.${role}.command`),
+  ...commandless(draft).map(role => spelt(['roles', role, 'command'])),
+  ...(isPasswordMissing(draft) ? ['code.password'] : []),
 ]
 
+const isPasswordMissing = (draft: Draft): boolean =>
+  isPrivate(draft) && !hasMore(draft, passwordPath(draft)) && passwordOf(draft) === ''
+
 /** What the form can tell before the server is asked, by field. */
-export function wrongOf(
-  draft: Draft,
-): Partial<Record<'name' | 'command' | 'image' | 'directory' | 'git' | 'logPath', Wrong>> {
+export function wrongOf(draft: Draft): Partial<Record<Field, Wrong>> {
   const git = gitOf(draft)
   const input = textOf(draft, ['input'])
   return {
@@ -192,6 +232,8 @@ export function wrongOf(
     ...(frameworkOf(draft) === 'image' && textOf(draft, ['image']) === '' && { image: 'imageNeeded' as const }),
     ...(input === '/' && { directory: 'directoryAbsolute' as const }),
     ...(git !== '' && !hasOtherCode(draft) && !/^https?:\/\/./.test(git) && { git: 'gitHttp' as const }),
+    ...(fieldOf(draft, ['code', 'user']) === '' && { user: 'userNeeded' as const }),
+    ...(isPasswordMissing(draft) && { password: 'passwordNeeded' as const }),
     ...(hasTensorboard(draft) && !logPathOf(draft).startsWith('/output') && { logPath: 'logPathAbsolute' as const }),
   }
 }

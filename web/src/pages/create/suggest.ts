@@ -21,10 +21,11 @@ const fitting = (text: string) =>
     .slice(0, CHARACTERS_MAX - 4)
     .replace(/^-+|-+$/g, '')
 
-export function suggestedName(draft: Draft, taken: ReadonlySet<string>): string {
+/** After another job, if there is one it is a copy of. */
+export function suggestedName(draft: Draft, taken: ReadonlySet<string>, after = ''): string {
   const framework = frameworkOf(draft)
   const around = framework === 'image' ? imageName(textOf(draft, ['image'])) : framework
-  const base = fitting(lastPart(gitOf(draft))) || fitting(around) || OTHERWISE
+  const base = fitting(after) || fitting(lastPart(gitOf(draft))) || fitting(around) || OTHERWISE
   let name = base
   for (let number = 2; taken.has(name); number++) name = `${base}-${number}`
   return name

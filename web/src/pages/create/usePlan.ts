@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'react'
 import { type Origin, planJob } from '../../api/actions.ts'
-import { ApiError, type ErrorBody } from '../../api/error.ts'
+import { AGAIN_MS } from '../../api/again.ts'
+import { ApiError, type ErrorBody, isAway } from '../../api/error.ts'
 import type { Planned } from '../../api/queries.ts'
 
 const TYPING_MS = 300
@@ -24,9 +25,11 @@ export function usePlan(text: string, origin: Origin): Checked {
     let isOld = false
     const check = async () => {
       const result = await ask(text, JSON.parse(about) as Origin)
-      if (!isOld) setChecked({ of: text, ...result })
+      if (isOld) return
+      setChecked({ of: text, ...result })
+      if (isAway(result.error)) timer = setTimeout(check, AGAIN_MS)
     }
-    const timer = setTimeout(check, TYPING_MS)
+    let timer = setTimeout(check, TYPING_MS)
     return () => {
       isOld = true
       clearTimeout(timer)

@@ -1,16 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { deleteJob, setDuration, stopJob } from '../../api/actions.ts'
+import { deleteJob, stopJob, syncJob } from '../../api/actions.ts'
 import { type Action, type JobDetail, label } from '../../api/queries.ts'
 import { paths } from '../../paths.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Confirm } from '../../ui/Confirm.tsx'
-import { Dialog } from '../../ui/Dialog.tsx'
-import { TextField } from '../../ui/Field.tsx'
 import { Icon } from '../../ui/Icon.tsx'
 import { useToasts } from '../../ui/Toasts.tsx'
-import { useLanguage, useWords } from '../../words/index.tsx'
+import { useLanguage } from '../../words/index.tsx'
+import { DurationDialog } from './DurationDialog.tsx'
 
 /** What can be done to the job. The server says what, and why not. */
 export function JobActions({ job }: { job: JobDetail }) {
@@ -22,6 +21,7 @@ export function JobActions({ job }: { job: JobDetail }) {
   const why = (action: Action) => (language === 'zh' && action.refused_zh) || action.refused
   const { stop, rerun, delete: remove } = job.actions
   const close = () => ask(null)
+  const isUnsaved = job.runs.some(run => run.sync?.kind === 'given_up')
 
   const perform = async (act: () => Promise<unknown>, said: string) => {
     try {
@@ -40,12 +40,23 @@ export function JobActions({ job }: { job: JobDetail }) {
 
   return (
     <>
+      {isUnsaved && (
+        <Button title={words.job.syncHint} onClick={() => perform(() => syncJob(job.id), words.job.syncAsked)}>
+          {words.job.sync}
+        </Button>
+      )}
       <Button refused={why(stop)} onClick={() => ask('duration')}>
         {words.job.duration}
       </Button>
       <Button refused={why(rerun)} title={words.job.rerunHint} onClick={() => go(paths.createFrom(job.id))}>
         <Icon name="again" />
         {words.job.rerun}
+      </Button>
+      <Button title={words.job.cloneHint} onClick={() => go(paths.createFrom(job.id, 'clone'))}>
+        {words.job.clone}
+      </Button>
+      <Button title={words.job.continueHint} onClick={() => go(paths.createFrom(job.id, 'continue'))}>
+        {words.job.continue}
       </Button>
       <Button refused={why(stop)} onClick={() => ask('stop')}>
         <Icon name="stop" />
@@ -72,35 +83,7 @@ export function JobActions({ job }: { job: JobDetail }) {
           onClose={close}
         />
       )}
-      {asking === 'duration' && (
-        <DurationDialog set={text => perform(() => setDuration(job.id, text), words.job.durationSet)} onClose={close} />
-      )}
+      {asking === 'duration' && <DurationDialog job={job} onClose={close} />}
     </>
-  )
-}
-
-function DurationDialog({ set, onClose }: { set: (text: string) => Promise<boolean>; onClose: () => void }) {
-  const words = useWords()
-  const [text, setText] = useState('')
-  const go = async () => {
-    if (await set(text.trim())) onClose()
-  }
-  return (
-    <Dialog title={words.job.durationTitle} onClose={onClose}>
-      <TextField
-        label={words.jobs.limit}
-        help={words.job.durationHelp}
-        placeholder="12h"
-        value={text}
-        onChange={event => setText(event.target.value)}
-        onKeyDown={event => event.key === 'Enter' && go()}
-      />
-      <div className="ends">
-        <Button onClick={onClose}>{words.app.cancel}</Button>
-        <Button look="primary" refused={text.trim() === '' ? words.job.durationHelp : null} onClick={go}>
-          {words.job.durationSubmit}
-        </Button>
-      </div>
-    </Dialog>
   )
 }

@@ -7,7 +7,7 @@ import { CodeBlock } from '../../ui/CodeBlock.tsx'
 import { Fact } from '../../ui/Fact.tsx'
 import { Trouble } from '../../ui/Say.tsx'
 import { useWords } from '../../words/index.tsx'
-import { devices } from '../create/PlanView.tsx'
+import { devices, portsOf } from '../create/PlanView.tsx'
 
 /** What runs: the job, and each role with everything its tasks get. */
 export function JobPlan({ job }: { job: JobDetail }) {
@@ -55,7 +55,11 @@ function WholeJob({ plan }: { plan: PlanView }) {
         {plan.logs && <Fact name={w.logs}>{plan.logs}</Fact>}
         {plan.from && <Fact name={w.begins}>{plan.from}</Fact>}
         {plan.secrets.length > 0 && <Fact name={w.secrets}>{plan.secrets.join(', ')}</Fact>}
-        {plan.conventions.length > 0 && <Fact name={w.conventions}>{plan.conventions.join(', ')}</Fact>}
+        {plan.conventions.length > 0 && (
+          <Fact name={w.conventions}>
+            <span className="mono">{plan.conventions.join(', ')}</span>
+          </Fact>
+        )}
       </dl>
       {plan.setup && (
         <figure className="body">
@@ -70,8 +74,6 @@ function WholeJob({ plan }: { plan: PlanView }) {
 function Role({ role }: { role: RoleView }) {
   const words = useWords()
   const w = words.made
-  const port = ([name, { count, from }]: [string, { count: number; from?: number | null }]) =>
-    `${name}: ${from == null ? w.anyPort(count) : w.fromPort(count, from)}`
   const env = Object.entries(role.env)
   return (
     <section className="panel" aria-label={role.name}>
@@ -84,7 +86,7 @@ function Role({ role }: { role: RoleView }) {
         <Fact name={w.sharedMemory}>{bytes(role.shared_memory_bytes)}</Fact>
         <Fact name={w.disk}>{role.disk_bytes == null ? w.noLimit : bytes(role.disk_bytes)}</Fact>
         <Fact name={w.accelerators}>{devices(role.accelerators).join(', ') || words.app.none}</Fact>
-        <Fact name={w.ports}>{Object.entries(role.ports).map(port).join('\n') || words.app.none}</Fact>
+        <Fact name={w.ports}>{portsOf(role, words).join('\n') || words.app.none}</Fact>
         <Fact name={w.image}>{role.image ?? w.noImage}</Fact>
         <Fact name={w.taskRetries}>{role.retries}</Fact>
         <Fact name={w.minFailed}>{role.min_failed ?? w.never}</Fact>
@@ -93,13 +95,13 @@ function Role({ role }: { role: RoleView }) {
       </dl>
       <figure className="body">
         <figcaption>{w.script}</figcaption>
-        <CodeBlock label={`${role.name}: ${w.script}`} text={role.script} />
+        <CodeBlock label={words.app.about(role.name, w.script)} text={role.script} />
       </figure>
       {env.length > 0 && (
         <figure className="body">
           <figcaption>{w.variables}</figcaption>
           <CodeBlock
-            label={`${role.name}: ${w.variables}`}
+            label={words.app.about(role.name, w.variables)}
             text={env.map(([name, it]) => `${name}=${it}`).join('\n')}
           />
         </figure>

@@ -5,6 +5,7 @@ import { laneOf } from '../../logs/LogRow.tsx'
 import { LogView, type Looks } from '../../logs/LogView.tsx'
 import { Moment } from '../../logs/sync.ts'
 import { type Log, useReel } from '../../logs/useReel.ts'
+import { Wire } from '../../logs/wire.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Empty, Trouble } from '../../ui/Say.tsx'
 import { useToasts } from '../../ui/Toasts.tsx'
@@ -16,6 +17,8 @@ import '../../logs/logs.css'
 
 /** More lanes than this are too narrow for anyone. */
 const LANES_MAX = 6
+/** Of those that are not shown so many are named. */
+const LEFT_NAMED_MAX = 8
 
 export function LogsTab({ job }: { job: JobDetail }) {
   const words = useWords()
@@ -36,7 +39,7 @@ export function LogsTab({ job }: { job: JobDetail }) {
   return (
     <section className="panel log-panel" aria-label={words.job.tabs.logs}>
       <LogTools job={job} tasks={tasks} filter={filter} follow={follow} setFollow={setFollow} download={save} />
-      {isSplit ? <Lanes {...shared} tasks={lanes.slice(0, LANES_MAX)} /> : <Whole {...shared} />}
+      {isSplit ? <Lanes {...shared} tasks={lanes} /> : <Whole {...shared} />}
     </section>
   )
 }
@@ -73,19 +76,34 @@ function Whole({ job, filter, looks, follow, setFollow }: Shared) {
 
 /** Tasks side by side, at the same moment. */
 function Lanes({ tasks, ...shared }: Shared & { tasks: string[] }) {
-  const moment = useMemo(() => new Moment(), [])
+  const { logs: w } = useWords()
+  const between = useMemo(() => ({ moment: new Moment(), wire: new Wire() }), [])
+  const left = tasks.slice(LANES_MAX)
   return (
-    <div className="log-lanes">
-      {tasks.map(task => (
-        <Lane key={task} task={task} moment={moment} {...shared} />
-      ))}
-    </div>
+    <>
+      {left.length > 0 && (
+        <p className="note small" title={left.join(', ')}>
+          {w.lanesLeft(left.slice(0, LEFT_NAMED_MAX).join(', '), left.length - LEFT_NAMED_MAX)}
+        </p>
+      )}
+      <div className="log-lanes">
+        {tasks.slice(0, LANES_MAX).map(task => (
+          <Lane key={task} task={task} {...between} {...shared} />
+        ))}
+      </div>
+    </>
   )
 }
 
-function Lane({ job, filter, looks, follow, setFollow, task, moment }: Shared & { task: string; moment: Moment }) {
+/** What logs side by side have in common. */
+interface Between {
+  moment: Moment
+  wire: Wire
+}
+
+function Lane({ job, filter, looks, follow, setFollow, task, moment, wire }: Shared & Between & { task: string }) {
   const isOver = job.ended_at_ms != null
-  const log = useReel({ job: job.id, isOver, wanted: { ...filter.wanted, task }, count: filter.count })
+  const log = useReel({ job: job.id, isOver, wanted: { ...filter.wanted, task }, count: filter.count }, wire)
   return (
     <div className="log-lane">
       <h3 className={`lane-${laneOf(task)}`}>{task}</h3>

@@ -1,14 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import type { EventView, JobDetail, RunView } from '../../api/queries.ts'
+import type { JobDetail, RunView } from '../../api/queries.ts'
 import * as queries from '../../api/queries.ts'
-import { clock, duration, exactTime, resources } from '../../format.ts'
+import { duration, resources } from '../../format.ts'
 import { paths } from '../../paths.ts'
 import { Fact } from '../../ui/Fact.tsx'
-import { Empty, Rich } from '../../ui/Say.tsx'
+import { Empty } from '../../ui/Say.tsx'
 import { State } from '../../ui/State.tsx'
 import { Ago, Left, Span } from '../../ui/Time.tsx'
 import { useLanguage, useReason, useWords } from '../../words/index.tsx'
+import { Timeline } from './Timeline.tsx'
 
 export function OverviewTab({ job }: { job: JobDetail }) {
   return (
@@ -94,6 +95,8 @@ function byRole(runs: RunView[]): Map<string, { run: RunView; earlier: number }[
 
 function Tasks({ job }: { job: JobDetail }) {
   const words = useWords()
+  const { data: nodes } = useQuery(queries.nodes())
+  const addressOf = (run: RunView) => nodes?.find(node => node.name === run.node)?.address
   if (job.runs.length === 0) {
     return (
       <section className="panel">
@@ -113,6 +116,7 @@ function Tasks({ job }: { job: JobDetail }) {
               <th>{words.job.task}</th>
               <th>{words.job.state}</th>
               <th>{words.job.node}</th>
+              <th>{words.job.address}</th>
               <th>{words.job.ports}</th>
               <th>{words.job.devices}</th>
               <th className="number">{words.job.duration2}</th>
@@ -122,7 +126,7 @@ function Tasks({ job }: { job: JobDetail }) {
           </thead>
           <tbody>
             {tasks.map(({ run, earlier }) => (
-              <TaskRow key={run.task} job={job} run={run} earlier={earlier} />
+              <TaskRow key={run.task} job={job} run={run} earlier={earlier} address={addressOf(run)} />
             ))}
           </tbody>
         </table>
@@ -131,7 +135,14 @@ function Tasks({ job }: { job: JobDetail }) {
   ))
 }
 
-function TaskRow({ job, run, earlier }: { job: JobDetail; run: RunView; earlier: number }) {
+interface RowProps {
+  job: JobDetail
+  run: RunView
+  earlier: number
+  address: string | undefined
+}
+
+function TaskRow({ job, run, earlier, address }: RowProps) {
   const { words, language } = useLanguage()
   const missing = (language === 'zh' && run.missing_zh) || run.missing
   const reason = useReason(run)
@@ -155,6 +166,7 @@ function TaskRow({ job, run, earlier }: { job: JobDetail; run: RunView; earlier:
         ))}
       </td>
       <td className="nowrap">{run.node}</td>
+      <td className="mono nowrap">{address ?? '–'}</td>
       <td className="mono">
         {ports.map(port => (
           <div key={port} className="nowrap">
@@ -174,45 +186,5 @@ function TaskRow({ job, run, earlier }: { job: JobDetail; run: RunView; earlier:
         </Link>
       </td>
     </tr>
-  )
-}
-
-function Timeline({ job }: { job: JobDetail }) {
-  const words = useWords()
-  const { data } = useQuery(queries.jobEvents(job.id))
-  return (
-    <section className="panel">
-      <header>
-        <h2>{words.job.timeline}</h2>
-      </header>
-      <ol className="body timeline">
-        {data?.events.map(event => (
-          <Happened key={event.seq} event={event} />
-        ))}
-      </ol>
-    </section>
-  )
-}
-
-function Happened({ event }: { event: EventView }) {
-  const words = useWords()
-  const reason = useReason(event)
-  return (
-    <li>
-      <time
-        className="mono soft"
-        dateTime={new Date(event.at_ms).toISOString()}
-        title={exactTime(event.at_ms, words.locale)}
-      >
-        {clock(event.at_ms)}
-      </time>
-      <span className="nowrap">
-        {event.task && <strong>{event.task} </strong>}
-        {words.job.events[event.kind] ?? words.states[event.kind as keyof typeof words.states] ?? event.kind}
-      </span>
-      <span className="soft">
-        <Rich text={reason} />
-      </span>
-    </li>
   )
 }

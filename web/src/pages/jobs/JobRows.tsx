@@ -177,16 +177,17 @@ const JobRow = memo(function JobRow({
   )
 })
 
+/** What is left of its limit while it goes on; nothing is left of one that has ended. */
 function Remaining({ job }: { job: JobSummary }) {
   const words = useWords()
   if (job.max_duration_ms == null) return <span className="soft">–</span>
-  const limit = `${words.jobs.limit}: ${duration(job.max_duration_ms, words.units)}`
+  const limit = words.app.about(words.jobs.limit, duration(job.max_duration_ms, words.units))
   return (
     <span title={limit}>
       {job.ended_at_ms == null ? (
         <Left from={job.started_at_ms} limit={job.max_duration_ms} />
       ) : (
-        <span className="soft">{duration(job.max_duration_ms, words.units)}</span>
+        <span className="soft">–</span>
       )}
     </span>
   )

@@ -16,5 +16,11 @@ export function rows(jobs: JobSummary[], grouped: boolean): Row[] {
     if (row) row.earlier.push(job)
     else byName.set(key, { job, earlier: [] })
   }
-  return [...byName.values()]
+  return [...byName.values()].map(newestFirst)
+}
+
+/** However the list is sorted, the newest version stands for its name. */
+function newestFirst({ job, earlier }: Row): Row {
+  const [newest = job, ...rest] = [job, ...earlier].sort((a, b) => b.version - a.version)
+  return { job: newest, earlier: rest }
 }

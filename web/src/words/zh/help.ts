@@ -26,9 +26,9 @@ export const help: typeof EnHelp = {
     rendezvous: { title: '任务之间如何互相找到', about: 'TF_CONFIG、torchrun、MPI 等约定。' },
     logs: { title: '日志', about: '实时查看、搜索、逐字节下载。' },
     metrics: { title: '指标', about: '数字怎样变成曲线。' },
-    compare: { title: '对比作业', about: '差异、最好的版本、来龙去脉。' },
+    compare: { title: '对比作业', about: '差异、最好的版本、溯源。' },
     usage: { title: '资源用量', about: 'CPU、内存、磁盘、网络、加速卡。' },
-    endings: { title: '作业是怎样结束的', about: '每种结局的原因和建议。' },
+    endings: { title: '作业是怎样结束的', about: '每种结束原因的说明和处理建议。' },
     errors: { title: '错误码', about: '每种拒绝的含义和处理办法。' },
   },
 }

@@ -3,7 +3,7 @@ import type { ending as EnEnding, made as EnMade, places as EnPlaces, services a
 // 作业详情页用词：如何结束、提供哪些服务、由什么构成。
 
 export const ending: typeof EnEnding = {
-  advice: '怎么办',
+  advice: '处理建议',
   whatHappened: '发生了什么',
   firstFailed: '最先失败的任务',
   attempt: attempt => `第 ${attempt} 次尝试`,
@@ -22,8 +22,7 @@ export const ending: typeof EnEnding = {
   openLog: '看它的日志',
   runAgain: '再次运行',
   files: '看它的文件',
-  catalogue: '查看这类结局的说明',
-  needsNothing: '无需处理。',
+  catalogue: '查看这类结束原因的说明',
 }
 
 export const places: typeof EnPlaces = {
@@ -74,8 +73,8 @@ export const made: typeof EnMade = {
   gang: '任务启动方式',
   together: '同时启动，缺一不可',
   alone: '有资源就先启动',
-  grace: '停止前的宽限时间',
-  setup: '命令之前执行',
+  grace: '停止宽限时间',
+  setup: '启动前命令',
   conventions: '任务互相发现的约定',
   logs: '日志同步到',
   begins: '输出的初始内容',

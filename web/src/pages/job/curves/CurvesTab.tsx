@@ -67,7 +67,7 @@ function Curves({ job, jobs, state: { choices, choose, zoom, setSmoothing } }: P
         tasks={distinct(found, it => it.series.task)}
         groups={distinct(found, it => it.series.group)}
       />
-      <Notes texts={notes.map(it => `${it.task}: ${it.text}`)} />
+      <Notes notes={notes} />
       <Charts
         metrics={metrics}
         card={metric => (
@@ -115,15 +115,15 @@ function Charts({ metrics, only, card }: ChartsProps) {
   )
 }
 
-function Notes({ texts }: { texts: string[] }) {
-  const { curves: words } = useWords()
-  if (texts.length === 0) return null
+function Notes({ notes }: { notes: { task: string; text: string }[] }) {
+  const { app, curves } = useWords()
+  if (notes.length === 0) return null
   return (
     <details className="note small">
-      <summary>{words.notes}</summary>
+      <summary>{curves.notes}</summary>
       <ul>
-        {texts.map(text => (
-          <li key={text}>{text}</li>
+        {notes.map(({ task, text }) => (
+          <li key={`${task} ${text}`}>{app.about(task, text)}</li>
         ))}
       </ul>
     </details>

@@ -36,7 +36,7 @@ export function TaskPicker({ tasks, picked, pick }: Props) {
         : words.logs.tasksPicked(picked.length)
   return (
     <details className="picker" ref={box} onBlur={onBlur} onKeyDown={event => event.key === 'Escape' && close()}>
-      <summary className="select" aria-label={`${words.logs.tasks}: ${said}`}>
+      <summary className="select" aria-label={words.app.about(words.logs.tasks, said)}>
         {said} <span aria-hidden="true">▾</span>
       </summary>
       <div className="picker-box">

@@ -1,0 +1,43 @@
+import type { Words } from '../en.ts'
+
+// 数据卷页的用词。
+
+export const volumes: Words['volumes'] = {
+  title: '数据卷',
+  intro: '有名字的存储：任务从 /input 读取，/output 的内容同步回来。',
+  name: '名称',
+  nameHelp: '字母、数字和连字符，例如 mnist。',
+  kind: '类型',
+  where: '位置',
+  since: '添加时间',
+  kinds: {
+    local: '目录',
+    s3: '对象存储桶（S3、OSS、OBS）',
+    http: 'HTTP 服务器',
+    claim: 'Kubernetes PVC',
+    nfs: 'NFS 共享',
+  },
+  owner: '所有者',
+  server: '服务器',
+  add: '添加数据卷',
+  addSubmit: '添加',
+  test: '测试',
+  tested: name => `${name} 正常：可列出、可写、可读`,
+  testFailed: checks => `不可用：${checks.join('；')}`,
+  checks: { open: '打开', list: '列出', write: '写入', read: '读取', remove: '删除' },
+  remove: '移除',
+  removeTitle: name => `移除 ${name}？`,
+  removeHint: '服务器不再记得它；其中存放的内容保持原样。',
+  removed: name => `已移除 ${name}`,
+  added: name => `已添加 ${name}`,
+  path: '目录',
+  endpoint: '服务地址',
+  endpointHelp: '例如 https://oss-cn-hangzhou.aliyuncs.com；留空为 AWS。',
+  bucket: '存储桶',
+  prefix: '前缀',
+  url: '地址',
+  accessKey: 'Access Key',
+  secretKey: 'Secret Key',
+  empty: '没有数据卷',
+  emptyHint: '添加一个存储桶或目录，作业就能用名字引用它：`input: mnist`。',
+}
