@@ -155,7 +155,7 @@ impl Life {
             Err(cause) => {
                 secrets::take_away(&self.dir);
                 let ending = self.with_what_it_left(Ending::new(cause, None, now_ms()));
-                exit::record(&self.dir, &ending).context("writing the exit record")?;
+                self.write_down(&ending);
                 if self.is_remote {
                     // The server may take its time, and our disk is all that knows of the ending until then.
                     self.make_record_durable();
@@ -251,8 +251,15 @@ impl Life {
             say(&format!("the log may not survive a power cut: {error}"));
         }
         let ending = self.with_what_it_left(ending);
-        exit::record(&self.dir, &ending).context("writing the exit record")?;
+        self.write_down(&ending);
         Ok((ending, account))
+    }
+
+    /// Where our disk takes no record, the server's may: it is told all the same, and nobody else is.
+    fn write_down(&self, ending: &Ending) {
+        if let Err(error) = exit::record(&self.dir, ending) {
+            say(&format!("the exit record could not be written: {error}"));
+        }
     }
 
     /// With how it came to begin, and, if it failed, with what the log and the disk say.

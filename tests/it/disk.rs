@@ -250,11 +250,18 @@ fn a_disk_that_turns_read_only_stops_writing_and_nothing_else() {
         assert!(text(&out.stderr).contains("Read-only file system"), "{}", text(&out.stderr));
         assert!(Path::new(&format!("/proc/{pid}")).exists(), "the task was harmed");
         let_go(&house);
-        until("the supervisor goes", || house.supervisors().is_empty());
+        until("the child is gone", || !Path::new(&format!("/proc/{pid}")).exists());
+        // It could neither write down how it ended nor tell anyone, and waits for somebody who listens. Asked to go, it goes.
+        until("the supervisor goes", || {
+            let left = house.supervisors();
+            // SAFETY: plain system calls on processes of this test.
+            left.iter().for_each(|pid| _ = unsafe { libc::kill(*pid, libc::SIGTERM) });
+            left.is_empty()
+        });
         image.unmount();
         image.mount();
         house.start();
-        // How it ended could not be written down, so nobody knows, and it is tried once more.
+        // So nobody knows, and it is tried once more.
         let shown = house.wait_for(&job, "failed");
         let states: Vec<&str> = shown["runs"].as_array().unwrap().iter().map(|run| run["state"].as_str().unwrap()).collect();
         assert_eq!(states, ["failed", "unknown"], "{shown:#}");
@@ -286,4 +293,19 @@ fn a_sync_that_fails_is_never_taken_for_a_commit_nor_tried_again() {
     try_submit(&house).unwrap();
     house.wait_for("new", "succeeded");
     assert_eq!(house.state(&before), "succeeded");
+}
+
+#[test]
+fn an_ending_that_cannot_be_written_down_is_told_all_the_same() {
+    if !is_root("make calls of a supervisor fail") || !has_program("strace", "make calls fail") {
+        return;
+    }
+    let house = House::new();
+    let job = submit_patient(&house);
+    let supervisor = house.supervisors()[0].cast_unsigned();
+    let _failing = FailingCalls::of(supervisor, &["-e", "trace=rename", "-e", "inject=rename:error=EROFS"]);
+    let_go(&house);
+    let shown = house.wait_for(&job, "failed");
+    assert_eq!((&shown["runs"][0]["exit_code"], &shown["attempt"]), (&4.into(), &1.into()), "{shown:#}");
+    assert!(!house.run_dir(&job, "main-0", 1).join("exit.json").exists(), "nothing failed");
 }
