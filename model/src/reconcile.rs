@@ -69,7 +69,16 @@ pub fn decide(wanted: &[Wanted], seen: &[Seen]) -> Vec<Action> {
             Some(Phase::Vanished { why }) => actions.push(Action::GiveUp(run(), why.clone())),
         }
     }
+    actions.sort_by_key(ended_at_ms);
     actions
+}
+
+/// Endings that nobody heard of are written down in the order in which they happened: the first failure decides what becomes of a job.
+fn ended_at_ms(action: &Action) -> Option<u64> {
+    match action {
+        Action::Record(_, ending) => Some(ending.ended_at_ms),
+        Action::Start(_) | Action::Stop(_) | Action::GiveUp(..) | Action::NeverStarted(_) | Action::Remove(_) => None,
+    }
 }
 
 fn unwanted(it: &Seen) -> Action {
@@ -98,6 +107,16 @@ mod tests {
     }
     fn ending() -> Ending {
         Ending::new(Cause::Exited { code: 0 }, Some(1), 2)
+    }
+
+    #[test]
+    fn endings_of_a_time_without_a_server_are_written_down_in_the_order_in_which_they_happened() {
+        let (first, second) = (a_run(1), RunKey { task: "worker-1".parse().unwrap(), ..a_run(1) });
+        let at = |ended_at_ms| Phase::Ended(Ending { ended_at_ms, ..ending() });
+        let seen = [see(&first, at(12)), see(&second, at(10))];
+        let recorded = decide(&[want(&first), want(&second)], &seen);
+        let order: Vec<&RunKey> = recorded.iter().filter_map(|it| if let Action::Record(run, _) = it { Some(run) } else { None }).collect();
+        assert_eq!(order, [&second, &first]);
     }
 
     #[test]
