@@ -29,8 +29,6 @@ const BATCH_BYTES_MAX: usize = 256 << 10;
 /// After less than this the next is sooner read than moved. How much waits is not asked: the kernel answers only when the child is
 /// not writing.
 const MOVED_BYTES_MIN: usize = 64 << 10;
-/// After more than this there is no rest: as much again may come meanwhile, and a wide pipe has room for twice that.
-const RESTED_BYTES_MAX: usize = 512 << 10;
 
 /// `output.log` and `output.idx`, made when the child says its first word.
 pub struct Logs {
@@ -161,11 +159,9 @@ impl Logs {
         self.files.as_ref()?.moved.as_ref()
     }
 
-    /// Rests for a moment if one stream speaks without a pause and not so much that its pipe could fill meanwhile.
+    /// Rests for a moment if one stream speaks without a pause, and not so much that its pipe could fill meanwhile.
     pub fn rest_after(&mut self, stream: Stream) {
-        if self.last_bytes < RESTED_BYTES_MAX {
-            self.pace.rest_after(stream);
-        }
+        self.pace.rest_after(stream, self.last_bytes);
     }
 
     /// Takes everything that is in a pipe now.

@@ -11,6 +11,10 @@ const REST: Duration = Duration::from_millis(1);
 const CLOSE: Duration = Duration::from_micros(500);
 /// So many of them in a row are a flow, and not just a line in two pieces.
 const FLOW_MIN: u32 = 16;
+/// So much while we rested is a flood: as much again would fill its pipe, and then the child waits for us.
+const FLOOD_BYTES_MIN: usize = 512 << 10;
+/// So many words of a flood are read before it is tried again whether a rest does harm.
+const FLOOD_WORDS: u32 = 1024;
 
 #[derive(Default)]
 pub struct Pace {
@@ -19,15 +23,24 @@ pub struct Pace {
     /// Who spoke last. While we rest nobody sees who speaks first, so there is no rest where both streams speak.
     stream: Option<Stream>,
     in_a_row: u32,
+    has_rested: bool,
+    /// How many words of a flood are still to come without a rest.
+    flood_words: u32,
 }
 
 impl Pace {
     /// Called after every word. The whole supervisor rests: nothing that it does is in such a hurry.
-    pub fn rest_after(&mut self, stream: Stream) {
-        if self.flows(stream, Instant::now()) {
+    pub fn rest_after(&mut self, stream: Stream, bytes: usize) {
+        self.has_rested = self.may_rest(stream, bytes, Instant::now());
+        if self.has_rested {
             std::thread::sleep(REST);
         }
         self.waiting_since = Some(Instant::now());
+    }
+
+    fn may_rest(&mut self, stream: Stream, bytes: usize, now: Instant) -> bool {
+        self.flood_words = if self.has_rested && bytes >= FLOOD_BYTES_MIN { FLOOD_WORDS } else { self.flood_words.saturating_sub(1) };
+        self.flows(stream, now) && self.flood_words == 0
     }
 
     fn flows(&mut self, stream: Stream, now: Instant) -> bool {
@@ -55,9 +68,14 @@ mod tests {
         }
 
         fn word(&mut self, stream: Stream, after: Duration) -> bool {
+            self.words(stream, after, 1)
+        }
+
+        fn words(&mut self, stream: Stream, after: Duration, bytes: usize) -> bool {
             self.pace.waiting_since = Some(self.now);
             self.now += after;
-            self.pace.flows(stream, self.now)
+            self.pace.has_rested = self.pace.may_rest(stream, bytes, self.now);
+            self.pace.has_rested
         }
 
         /// Speaks without a pause until there is a rest.
@@ -74,6 +92,17 @@ mod tests {
         assert!(talk.word(Stream::Stdout, SOON));
         assert!(!talk.word(Stream::Stdout, CLOSE), "a pause");
         talk.flow();
+    }
+
+    #[test]
+    fn a_flood_that_came_while_we_rested_is_read_without_a_rest() {
+        let mut talk = Talk::begin();
+        talk.flow();
+        assert!(!talk.words(Stream::Stdout, SOON, FLOOD_BYTES_MIN), "its pipe is about to be full");
+        // What is read at once after a word is little, however fast the child writes.
+        let words = (1..).find(|_| talk.words(Stream::Stdout, SOON, 4096)).unwrap();
+        assert_eq!(words, FLOOD_WORDS, "then a rest is tried again");
+        assert!(talk.words(Stream::Stdout, SOON, 4096), "and the flood is over");
     }
 
     #[test]
