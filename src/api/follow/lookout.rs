@@ -25,6 +25,8 @@ const ASKS_MAX: usize = 10;
 /// How often logs that grow are looked at, and how often those that are silent.
 const LOOK_EVERY: Duration = Duration::from_millis(40);
 const LOOK_EVERY_MAX: Duration = Duration::from_millis(320);
+/// How long the next change may wait after the first one that was another job's.
+const AFTER_OTHERS_FIRST: Duration = Duration::from_millis(1);
 
 /// What is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -127,16 +129,17 @@ type IsOver = bool;
 impl Looking {
     async fn keep_looking(&mut self, say: &watch::Sender<Said>) -> Result<(), StoreError> {
         let mut changes = self.store.changes();
-        let (mut seen, mut is_changed, mut pause) = (Arc::new(Seen::default()), true, LOOK_EVERY);
+        let (mut seen, mut is_changed, mut pause, mut after_others) = (Arc::new(Seen::default()), true, LOOK_EVERY, AFTER_OTHERS_FIRST);
         loop {
             let now = self.look_again(&seen, is_changed).await?;
             if say.borrow().is_none() || now != *seen {
                 seen = Arc::new(now);
                 say.send_replace(Some(Ok(seen.clone())));
-                pause = LOOK_EVERY;
+                (pause, after_others) = (LOOK_EVERY, AFTER_OTHERS_FIRST);
             } else if is_changed {
-                // It was a change of another job, and in a busy house the next will be too: it may wait a moment.
-                tokio::time::sleep(LOOK_EVERY).await;
+                // It was a change of another job, and in a busy house the next will be too: each in a row may wait longer.
+                tokio::time::sleep(after_others).await;
+                after_others = (after_others * 2).min(LOOK_EVERY);
             }
             let changed = changes.changed();
             let woken = if self.may_grow(&seen) { tokio::time::timeout(pause, changed).await.ok() } else { Some(changed.await) };
