@@ -1,13 +1,12 @@
 """Supervisors are killed at random: one true ending or an honest `unknown`, never two attempts alive."""
 
-import json
 import os
 import signal
 import time
 
 from crash_lines import small_share, stop_quietly
 from measure import wait_until
-from ours import OVER, Server, small_job
+from ours import OVER, Server, small_job, supervisor
 
 BEATS = 200
 SECONDS_BETWEEN_BEATS = 0.01
@@ -60,14 +59,13 @@ def kill_supervisor(server, job):
     """Kills the newest supervisor of a job, if there is one. Its start time is checked: a pid is only a number."""
     for attempt in sorted(runs_of(server, job), reverse=True):
         try:
-            first_line = (server.run_directory(job, attempt=attempt) / "supervisor.json").read_text().splitlines()[0]
-            who = json.loads(first_line)["identity"]
+            who = supervisor(server.run_directory(job, attempt=attempt))
             with open(f"/proc/{who['pid']}/stat") as file:
                 started = int(file.read().rsplit(")", 1)[1].split()[19])
             if started == who["start_ticks"]:
                 os.kill(who["pid"], signal.SIGKILL)
                 return 1
-        except (OSError, ValueError, IndexError):
+        except (OSError, ValueError, StopIteration):
             continue
     return 0
 

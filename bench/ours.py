@@ -39,6 +39,12 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def supervisor(run):
+    """Who supervises the run in this directory: its pid and when it began."""
+    lines = (run / "supervisor.json").read_text().splitlines()
+    return next(who["identity"] for who in map(json.loads, lines) if "identity" in who)
+
+
 class Refused(Exception):
     """The server answered, and said no."""
 

@@ -130,10 +130,10 @@ macro_rules! places {
 }
 
 places! {
-    /// What to run and whom to tell. Locked by the supervisor for its whole life.
+    /// What to run and whom to tell, in its first line. Locked by the supervisor for its whole life.
     letter = "order.json";
-    /// Who supervises, written before anything else is done; on a second line, who is supervised, written before the child may
-    /// exec; and last, how it ended.
+    /// Another name of the letter, given by who supervises before anything else is done. To it come, each on a line: who that is;
+    /// who is supervised, before the child may exec; and last, how it ended.
     supervisor = "supervisor.json";
     /// The bytes of all streams in the order they came.
     log = "output.log";

@@ -28,16 +28,11 @@ impl<T> Record<T> {
     }
 }
 
-/// One line of a file of records, counted from 0. A line without its end is torn.
-pub fn read_line<T: DeserializeOwned>(path: &Path, number: usize) -> io::Result<Record<T>> {
+/// The first record of its kind in a file of records. A line without its end is none yet, and a file without one is torn.
+pub fn find_line<T: DeserializeOwned>(path: &Path) -> io::Result<Record<T>> {
     let Some(text) = text_of(path)? else { return Ok(Record::None) };
-    let line = text.split_inclusive('\n').nth(number);
-    let whole = line.filter(|line| line.ends_with('\n')).and_then(|line| serde_json::from_str(line).ok());
-    Ok(match (line, whole) {
-        (_, Some(record)) => Record::Whole(record),
-        (None, None) if number > 0 => Record::None,
-        (_, None) => Record::Torn,
-    })
+    let mut whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+    Ok(whole.find_map(|line| serde_json::from_str(line).ok()).map_or(Record::Torn, Record::Whole))
 }
 
 /// A power cut may leave anything in a file, and what is no text is no record.
@@ -46,5 +41,28 @@ fn text_of(path: &Path) -> io::Result<Option<String>> {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Child {
+        pid: i32,
+    }
+
+    #[test]
+    fn a_record_is_found_by_its_kind_and_not_before_its_line_has_an_end() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("records");
+        assert!(matches!(find_line::<Child>(&path).unwrap(), Record::None));
+        fs::write(&path, "{\"order\":1}\n{\"identity\":2}\n{\"pid\":7}").unwrap();
+        assert!(matches!(find_line::<Child>(&path).unwrap(), Record::Torn));
+        fs::write(&path, "{\"order\":1}\n{\"identity\":2}\n{\"pid\":7}\n{\"cause\":3}\n").unwrap();
+        assert_eq!(find_line::<Child>(&path).unwrap().whole().unwrap().pid, 7);
     }
 }

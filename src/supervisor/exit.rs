@@ -1,6 +1,6 @@
 //! The exit record: how a run ended, on disk before anyone is told.
 //!
-//! It is the last line of what the supervisor writes down about the run, under another name of that file. To make a file of its own for
+//! It is the last line of what is written down about the run, from its order on, under another name of that file. To make a file of its own for
 //! it would be one of the dearest things that a short task does.
 
 use std::{
@@ -27,8 +27,9 @@ pub fn reserve(dir: &RunDir) -> io::Result<()> {
     // A disk that knows no second names gets a file of its own.
     let _ = fs::hard_link(dir.supervisor(), dir.exit_part());
     let file = open_part(dir)?;
+    let length = file.metadata()?.len().cast_signed();
     // SAFETY: a plain system call with a descriptor we own.
-    let done = unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, ROOM_BYTES) };
+    let done = unsafe { libc::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, length, ROOM_BYTES) };
     match (done, io::Error::last_os_error()) {
         (0, _) => Ok(()),
         // A file system that cannot set room aside is not a reason to refuse the run.

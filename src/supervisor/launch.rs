@@ -60,7 +60,7 @@ pub struct Launched {
     pub porter: Option<Left>,
 }
 
-/// What the second line of `supervisor.json` holds: whom to look for when the supervisor is gone.
+/// What `supervisor.json` says then: whom to look for when the supervisor is gone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChildRecord {
     /// The first process of the tree.

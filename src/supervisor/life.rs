@@ -4,7 +4,7 @@ use std::{
     cell::{Cell, OnceCell},
     convert::Infallible,
     fs,
-    io::Write,
+    io::{self, Write},
     os::fd::OwnedFd,
     path::{Path, PathBuf},
     time::Duration,
@@ -49,7 +49,7 @@ use crate::{
     rundir::{RunDir, new_private_file},
 };
 
-/// What the first line of `supervisor.json` holds: who we are, and what to clean up if we cannot.
+/// What `supervisor.json` says first of us: who we are, and what to clean up if we cannot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SupervisorRecord {
     pub identity: Identity,
@@ -304,8 +304,18 @@ impl Life {
 
     fn write_down_who_we_are(&self, blueprint: &Blueprint) -> anyhow::Result<()> {
         let record = SupervisorRecord { identity: Identity::own()?, cgroups: blueprint.paths() };
-        let line = serde_json::to_string(&record)? + "\n";
-        Ok(new_private_file(&self.dir.supervisor())?.write_all(line.as_bytes())?)
+        // The letter's own line has no end.
+        let line = format!("\n{}\n", serde_json::to_string(&record)?);
+        Ok(self.take_up_the_letter()?.write_all(line.as_bytes())?)
+    }
+
+    /// Succeeds once for each run.
+    fn take_up_the_letter(&self) -> io::Result<fs::File> {
+        match fs::hard_link(self.dir.letter(), self.dir.supervisor()) {
+            Ok(()) => fs::OpenOptions::new().append(true).open(self.dir.supervisor()),
+            // A disk that knows no second names gets a file of its own. One that is there already is nobody's to write.
+            Err(_) => new_private_file(&self.dir.supervisor()),
+        }
     }
 
     /// From the first blink to the report of the end.

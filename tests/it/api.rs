@@ -78,8 +78,7 @@ fn a_run_s_token_opens_its_own_run_and_nothing_else() {
     let house = House::new();
     let job = house.submit_line("spy", "sleep 600");
     house.wait_for(&job, "running");
-    let letter = std::fs::read(house.run_dir(&job, "main-0", 1).join("order.json")).unwrap();
-    let token = serde_json::from_slice::<serde_json::Value>(&letter).unwrap()["token"].as_str().unwrap().to_owned();
+    let token = house.letter(&job, "main-0").token;
     let ask = |path: &str| {
         raw(
             &house,

@@ -45,10 +45,15 @@ fn belongs(channel: &str, place: &str) -> bool {
         "API token" => place == "data/admin-token",
         "seal key" | "seal key, bytes" => place == "data/keys/secrets.key",
         "key of the runs" => place == "data/run-secret",
-        // The markers are other names of the letter.
-        "run token" => place.ends_with("/order.json") || place.starts_with("data/live/") || place.starts_with("data/reading/"),
+        "run token" => names_of_the_letter(place),
         _ => false,
     }
+}
+
+/// The markers and the records are other names of it.
+fn names_of_the_letter(place: &str) -> bool {
+    let is_record = ["/order.json", "/supervisor.json", "/exit.part", "/exit.json"].iter().any(|name| place.ends_with(name));
+    is_record || place.starts_with("data/live/") || place.starts_with("data/reading/")
 }
 
 /// What the test has seen of the outside: answers, and what the command line said.
@@ -232,8 +237,7 @@ fn no_secret_is_anywhere_but_where_it_belongs() {
     assert!(house.log("git-password", "main-0").contains("private code") && house.log("bucket", "main-0").contains("from a bucket"));
     assert!(house.show("no-program").to_string().contains("no program `{{ secrets.key }}`"), "{:#}", house.show("no-program"));
     let running = house.show("variable")["id"].as_str().unwrap().to_owned();
-    let letter: Value = serde_json::from_slice(&fs::read(house.run_dir(&running, "main-0", 1).join("order.json")).unwrap()).unwrap();
-    let run_token = letter["token"].as_str().unwrap().to_owned();
+    let run_token = house.letter(&running, "main-0").token;
     canaries.push(Canary::new("run token", run_token.as_bytes()));
     seen.texts.push(("the order of a run".into(), order(&house, &run_token, &running)));
 

@@ -10,7 +10,8 @@ use std::{
 use serde_json::Value;
 use trainmaster::{
     client::{Call, Client, ClientError},
-    supervisor::{SupervisorRecord, cgroup},
+    rundir::record::find_line,
+    supervisor::{SupervisorRecord, cgroup, letter::Letter},
 };
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -232,6 +233,11 @@ impl House {
         self.data().join("runs").join(job).join(format!("{task}.{attempt}"))
     }
 
+    /// What the supervisor of a task's first run was told.
+    pub fn letter(&self, job: &str, task: &str) -> Letter {
+        Letter::read(&self.run_dir(job, task, 1).join("order.json")).unwrap().expect("a letter")
+    }
+
     /// What a task has written to `/output`, in all its attempts.
     pub fn output_dir(&self, job: &str, task: &str) -> PathBuf {
         self.data().join("runs").join(job).join(format!("{task}.output"))
@@ -298,7 +304,7 @@ impl House {
     fn records(&self) -> Vec<SupervisorRecord> {
         let below = |dir: PathBuf| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
         let runs = below(self.data().join("runs")).flat_map(below);
-        let record = |run: PathBuf| serde_json::from_str(std::fs::read_to_string(run.join("supervisor.json")).ok()?.lines().next()?).ok();
+        let record = |run: PathBuf| find_line(&run.join("supervisor.json")).ok()?.whole();
         runs.filter_map(record).collect()
     }
 

@@ -20,7 +20,7 @@ use trainmaster::{
         contract::Ground,
         local::{Local, LocalEngine},
     },
-    rundir::{RunDir, record::read_line},
+    rundir::{RunDir, record::find_line},
     supervisor::{RUN_VARIABLE, SupervisorRecord},
 };
 
@@ -97,7 +97,7 @@ fn ground() -> Ground {
         limits_hold: nix::unistd::geteuid().is_root(),
         output: Box::new(move |run| output(&dir(&for_output, run))),
         kill_supervisor: Box::new(move |run| {
-            let record: SupervisorRecord = read_line(&dir(&for_kill, run).supervisor(), 0).unwrap().whole().unwrap();
+            let record: SupervisorRecord = find_line(&dir(&for_kill, run).supervisor()).unwrap().whole().unwrap();
             assert!(record.identity.signal(libc::SIGKILL).unwrap());
         }),
         left_behind: Box::new(move |run| left_behind(&dir(&for_left, run), run)),
@@ -116,7 +116,7 @@ fn output(dir: &RunDir) -> Vec<(Stream, Vec<u8>)> {
 
 fn left_behind(dir: &RunDir, run: &RunKey) -> Vec<String> {
     let mut left: Vec<String> = processes_of(run).into_iter().map(|path| format!("process {}", path.display())).collect();
-    let record = read_line::<SupervisorRecord>(&dir.supervisor(), 0).unwrap().whole();
+    let record = find_line::<SupervisorRecord>(&dir.supervisor()).unwrap().whole();
     let groups = record.into_iter().flat_map(|record| record.cgroups).filter(|path| path.exists());
     left.extend(groups.map(|path| format!("group {}", path.display())));
     left.extend(mounts_below(dir.path()).into_iter().map(|path| format!("mount {path}")));

@@ -108,8 +108,7 @@ fn whoever_has_no_key_is_turned_away_and_takes_no_place_for_long() {
         house.submit(&called_by("until [ -e /output/go ]; do sleep 0.02; done; trainmaster reach worker-0 -- echo still here").to_string());
     let shown = house.wait_for(&job, "running");
     let worker = shown["runs"].as_array().unwrap().iter().find(|run| run["task"] == "worker-0").unwrap().clone();
-    let order = std::fs::read(house.run_dir(&job, "worker-0", 1).join("order.json")).unwrap();
-    let port = serde_json::from_slice::<Value>(&order).unwrap()["order"]["gang"]["launch"]["port"].as_u64().unwrap() as u16;
+    let port = house.letter(&job, "worker-0").order.gang.unwrap().launch.unwrap().port;
     let nodes = house.get_json("/api/v1/nodes");
     let node = nodes.as_array().unwrap().iter().find(|node| node["name"] == worker["node"]).unwrap();
     let address = (node["address"].as_str().unwrap(), port);

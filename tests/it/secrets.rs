@@ -92,10 +92,7 @@ fn only_a_run_that_lives_gets_its_secrets_and_only_those_it_needs() {
         "none": { "command": "sleep 600", "cpus": 0.5, "memory": "64MiB" } } });
     let job = house.submit(&file.to_string());
     house.wait_for(&job, "running");
-    let token = |task: &str| -> String {
-        let letter: Value = serde_json::from_slice(&fs::read(house.run_dir(&job, task, 1).join("order.json")).unwrap()).unwrap();
-        letter["token"].as_str().unwrap().to_owned()
-    };
+    let token = |task: &str| house.letter(&job, task).token;
     let ask = |task: &str, token: &str| {
         let client = Client::new(&house.url(), token).unwrap();
         let path = format!("/api/v1/runs/{job}:{task}:1/secrets");

@@ -26,7 +26,7 @@ use trainmaster::{
         Engine, Start,
         local::{Local, LocalEngine},
     },
-    rundir::{RunDir, live_marker, record::read_line},
+    rundir::{RunDir, live_marker, record::find_line},
     supervisor::{ChildRecord, exit, letter::Letter},
 };
 
@@ -156,7 +156,7 @@ impl Run {
     }
 
     fn missing(&self) -> Vec<String> {
-        read_line::<ChildRecord>(&self.dir().supervisor(), 1).unwrap().whole().unwrap().missing
+        find_line::<ChildRecord>(&self.dir().supervisor()).unwrap().whole().unwrap().missing
     }
 }
 

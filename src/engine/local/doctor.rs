@@ -23,7 +23,7 @@ use crate::{
     code,
     rundir::{
         RunDir,
-        record::{Record, last_line, read_line},
+        record::{Record, find_line, last_line},
     },
     supervisor::{ChildRecord, letter::Letter},
 };
@@ -129,7 +129,7 @@ fn wait_for(dir: &RunDir, supervisor: &mut Child) -> io::Result<Shown> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Record::Whole(ending) = last_line(&dir.exit())? {
-            let missing = match read_line::<ChildRecord>(&dir.supervisor(), 1)? {
+            let missing = match find_line::<ChildRecord>(&dir.supervisor())? {
                 Record::Whole(record) => record.missing,
                 Record::None | Record::Torn => Vec::new(),
             };

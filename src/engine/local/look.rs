@@ -18,7 +18,7 @@ use crate::{
     identity::Identity,
     rundir::{
         RunDir, live_dir,
-        record::{Record, last_line, read_line},
+        record::{Record, find_line, last_line},
     },
     supervisor::{ChildRecord, RUN_VARIABLE, SupervisorRecord, cgroup, letter::Letter, lock::Lock},
 };
@@ -57,7 +57,7 @@ impl House {
         if let Some(phase) = ended(dir)? {
             return Ok(phase);
         }
-        match read_line::<SupervisorRecord>(&dir.supervisor(), 0)? {
+        match find_line::<SupervisorRecord>(&dir.supervisor())? {
             Record::None => Ok(Phase::NotTaken),
             Record::Torn => Ok(vanished("its supervisor died as it started")),
             Record::Whole(record) => self.look_after(dir, &record),
@@ -74,7 +74,7 @@ impl House {
         if record.identity.of_another_boot() {
             return Ok(vanished("the node rebooted (its boot id differs)"));
         }
-        let child = match read_line::<ChildRecord>(&dir.supervisor(), 1)? {
+        let child = match find_line::<ChildRecord>(&dir.supervisor())? {
             // Without its record the child never got the word to go.
             Record::None | Record::Torn => None,
             Record::Whole(child) => Some(child),

@@ -14,7 +14,7 @@ use crate::{
     engine::EngineError,
     rundir::{
         RunDir,
-        record::{Record, read_line},
+        record::{Record, find_line},
     },
     supervisor::{SupervisorRecord, cgroup, exit, letter::Letter, lock::Lock},
 };
@@ -35,7 +35,7 @@ impl House {
 
     /// A run that is still being taken up has no record yet; that is a matter of a moment.
     fn signal_supervisor(&self, dir: &RunDir, run: &RunKey, signal: i32) -> Result<SupervisorRecord, EngineError> {
-        match read_line::<SupervisorRecord>(&dir.supervisor(), 0).map_err(|error| trouble(dir.path(), &error))? {
+        match find_line::<SupervisorRecord>(&dir.supervisor()).map_err(|error| trouble(dir.path(), &error))? {
             Record::Whole(record) => {
                 record.identity.signal(signal).map_err(|error| EngineError::Away(format!("run {run} cannot be signalled: {error}")))?;
                 Ok(record)

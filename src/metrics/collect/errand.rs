@@ -33,7 +33,9 @@ impl Errand {
     /// A marker that says no more than the run's letter is another name of that.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let of_letter = |letter: Letter| Self { plan: letter.order.metrics, found: BTreeMap::new() };
-        serde_json::from_slice(bytes).map(of_letter).or_else(|_| serde_json::from_slice(bytes)).ok()
+        // Below the letter is what its supervisor has written.
+        let words = bytes.split(|byte| *byte == b'\n').next()?;
+        serde_json::from_slice(words).map(of_letter).or_else(|_| serde_json::from_slice(words)).ok()
     }
 
     /// Whether it says more than the run's letter.

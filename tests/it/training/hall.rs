@@ -8,7 +8,7 @@ use std::{
 };
 
 use serde_json::Value;
-use trainmaster::{config::default_cache_dir, rundir::record::read_line, supervisor::ChildRecord};
+use trainmaster::{config::default_cache_dir, rundir::record::find_line, supervisor::ChildRecord};
 
 use crate::house::{House, text, until_some_within};
 
@@ -84,7 +84,7 @@ impl Hall {
     /// As the kernel would.
     pub fn kill(&self, job: &str, task: &str) {
         let record = self.house.run_dir(job, task, 1).join("supervisor.json");
-        let child = read_line::<ChildRecord>(&record, 1).unwrap().whole().unwrap().child;
+        let child = find_line::<ChildRecord>(&record).unwrap().whole().unwrap().child;
         child.signal(libc::SIGKILL).unwrap();
     }
 
