@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from measure import Missing, short, summary, take_turns, wanted
+from measure import Missing, on_a_clean_disk, short, summary, take_turns, wanted
 from peers.carriers import ACCESS_KEY, BUCKET, SECRET_KEY, Bucket, Rclone, S5cmd
 
 WITHIN_S = 1800
@@ -163,11 +163,11 @@ def carried(bucket, sides, shape, ways_and_rounds):
 
         went = {}
         if "out" in ways:
-            went[f"{kind} out"] = take_turns({side.name: lambda side=side: sending(side) for side in sides}, rounds)
+            went[f"{kind} out"] = take_turns({side.name: on_a_clean_disk(lambda side=side: sending(side)) for side in sides}, rounds)
         if "in" in ways:
             timed(sides[-1], sides[-1].send(source, bucket, f"{kind}-kept"))
             synced = [OursOnDisk(side.binary) if isinstance(side, Ours) else Synced(side.peer, bucket) for side in sides]
-            went[f"{kind} in"] = take_turns({side.name: lambda side=side: fetching(side) for side in sides + synced}, rounds)
+            went[f"{kind} in"] = take_turns({side.name: on_a_clean_disk(lambda side=side: fetching(side)) for side in sides + synced}, rounds)
             bucket.forget(f"{kind}-kept")
         return {at: {name: summary(each) | used(usages[at, name]) for name, each in values.items()} for at, values in went.items()}
     finally:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import ours
 import log_follow
-from measure import short, summary, take_turns, wait_until, wanted
+from measure import on_a_clean_disk, short, summary, take_turns, wait_until, wanted
 
 RATIO_MAX, MEMORY_BYTES_MAX, RATE_BYTES_MIN = 1.1, 30_000_000, 3_000_000_000 / 60
 GROWTH_BYTES_MAX = 64 << 20
@@ -89,7 +89,7 @@ def beside_a_file(server, program, size, rounds):
         job = api.submit(ours.small_job("flood", command, 1), f"flood-{time.monotonic()}")["id"]
         run = server.run_directory(job)
         wait_until(lambda: (run / "output.log").exists(), WITHIN_S, "its first byte")
-        pid = json.loads((run / "supervisor.json").read_text().splitlines()[0])["identity"]["pid"]
+        pid = ours.supervisor(run)["pid"]
         while (peak := peak_bytes(pid)) is not None:
             peaks.append(peak)
             time.sleep(0.02)
@@ -115,16 +115,6 @@ def touch_memory():
     is slow."""
     available = next(int(line.split()[1]) << 10 for line in open("/proc/meminfo") if line.startswith("MemAvailable:"))
     subprocess.run([sys.executable, "-c", TOUCH, str(available * 3 // 4)], check=True)
-
-
-def on_a_clean_disk(side):
-    """What somebody has written before and the disk has not taken yet slows down whoever writes next."""
-
-    def once():
-        os.sync()
-        return side()
-
-    return once
 
 
 def followed(server, size):

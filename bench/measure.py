@@ -16,12 +16,29 @@ def take_turns(sides, rounds=ROUNDS):
     """Runs every side once per round, each round beginning with another side. Returns name → values."""
     values = {name: [] for name in sides}
     for turn in range(rounds):
-        names = list(sides)
-        first = turn % len(names) if names else 0
-        for name in names[first:] + names[:first]:
+        for name in order_of(list(sides), turn):
             values[name].append(sides[name]())
             print(f"  round {turn + 1}: {name} {short(values[name][-1])}", file=sys.stderr, flush=True)
     return values
+
+
+def order_of(names, turn):
+    """What one side leaves behind is borne by whoever comes next, so everyone comes after everyone else as often: after as many rounds as
+    there are sides, or twice as many where their number is odd."""
+    count = len(names)
+    zigzag = [step // 2 if step % 2 == 0 else -(step // 2 + 1) for step in range(count)]
+    order = [names[(turn - step) % count] for step in zigzag]
+    return order[::-1] if count % 2 and turn // count % 2 else order
+
+
+def on_a_clean_disk(side):
+    """What somebody has written before and the disk has not taken yet slows down whoever writes next."""
+
+    def once():
+        os.sync()
+        return side()
+
+    return once
 
 
 def wanted(parts, name):

@@ -1,5 +1,6 @@
 """A judge that never says "broken" proves nothing: each is shown a planted fault and must find it."""
 
+import itertools
 import socket
 import subprocess
 import sys
@@ -144,6 +145,12 @@ class Measures(unittest.TestCase):
         sides = {name: lambda name=name: order.append(name) or 1 for name in "abc"}
         self.assertEqual(measure.take_turns(sides, 2), {"a": [1, 1], "b": [1, 1], "c": [1, 1]})
         self.assertEqual(order, list("abcbca"))
+
+    def test_every_side_comes_after_every_other_as_often(self):
+        for names, rounds in [("abcdef", 6), ("abc", 6), ("ab", 2)]:
+            follows = [pair for turn in range(rounds) for pair in itertools.pairwise(measure.order_of(list(names), turn))]
+            counts = {follows.count(pair) for pair in itertools.permutations(names, 2)}
+            self.assertEqual(len(counts), 1, names)
 
     def test_numbers_are_short(self):
         shown = [measure.short(value, "s") for value in (0.00312, 12.345, 0.0000456, 0)]
