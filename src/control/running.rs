@@ -13,7 +13,7 @@ use model::{
     layout,
     order::{Limits, Report, RunOrder},
     plan::Plan,
-    reconcile::{Action, Wanted, decide},
+    reconcile::{Action, Phase, Wanted, decide},
     rendezvous::{Gang, Peers, Place, Rendezvous},
     task::{Cause, Ending, Whose},
     words::Words,
@@ -174,11 +174,31 @@ async fn start_again(control: &Control, run: RunKey) -> anyhow::Result<()> {
         Ok(Some((job, gang, run)))
     };
     let Some((job, gang, run)) = control.store.read(read).await? else { return Ok(()) };
-    if let Some(own) = gang.iter().find(|it| it.run == run) {
-        let places = places(&gang);
-        start_one(control, &job, &gang, &Rendezvous::new(gang_of(&job, own.run.attempt, &places)), own).await;
+    let Some(own) = gang.iter().find(|it| it.run == run) else { return Ok(()) };
+    if own.started_at_ms.is_some() {
+        return give_up_unless_seen(control, run).await;
     }
+    let places = places(&gang);
+    start_one(control, &job, &gang, &Rendezvous::new(gang_of(&job, own.run.attempt, &places)), own).await;
     Ok(())
+}
+
+/// It is known to have begun, and is not begun a second time. It may have done so since its engine was last asked; one of which there is
+/// no trace even now has gone with what was not on the disk yet.
+async fn give_up_unless_seen(control: &Control, run: RunKey) -> anyhow::Result<()> {
+    let seen = match control.engine.list().await {
+        Ok(seen) => seen,
+        refused => {
+            tried("look for", &run, refused.map(|_| ()));
+            return Ok(());
+        }
+    };
+    let is_seen = seen.iter().any(|it| it.run == run && it.phase != Phase::NotTaken);
+    if is_seen {
+        return Ok(());
+    }
+    let why = "it had begun, and its node has no trace of it any more".to_owned();
+    record(control, run, Ending::new(Cause::Unknown { why }, None, now_ms())).await
 }
 
 /// Starts those of the runs that were just placed. In a gang they have all the same to be told of each other.

@@ -124,6 +124,23 @@ async fn a_job_that_was_out_of_sight_when_the_server_died_is_seen_again_by_the_n
 }
 
 #[tokio::test]
+async fn a_run_that_had_begun_is_given_up_where_its_node_has_no_trace_of_it_and_not_begun_again() {
+    let place = Place::new();
+    let (control, engine) = control(&place);
+    let run = job_in(&control.store, &[JobState::Starting]).await;
+    let (begun, started) = (run.clone(), Report::Started { at_ms: 7, pid: 5, missing: Vec::new(), steps: Vec::new(), spoke_at_ms: None });
+    let _moved = control.store.write(move |sql| settling::take_report(sql, &begun, &started)).await.unwrap();
+    for phase in [Phase::Alive, Phase::NotTaken] {
+        *engine.seen.lock().unwrap() = vec![Seen { run: run.clone(), phase: phase.clone() }];
+        running::turn(&control, &mut running::Sight::default()).await.unwrap();
+        let wanted = run.clone();
+        let ending = control.store.read(move |sql| runs::get(sql, &wanted)).await.unwrap().unwrap().ending;
+        let is_unknown = ending.is_some_and(|it| matches!(it.cause, Cause::Unknown { .. }));
+        assert_eq!(is_unknown, phase == Phase::NotTaken, "{phase:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_job_whose_ports_cannot_be_had_says_so_and_holds_nobody_up() {
     let place = Place::new();
     let (control, _engine) = control(&place);

@@ -58,6 +58,8 @@ impl House {
             return Ok(phase);
         }
         match find_line::<SupervisorRecord>(&dir.supervisor())? {
+            // A power cut may take the newest names of a directory and leave the log, which was synced.
+            Record::None if dir.log().try_exists()? => Ok(vanished("of what its supervisor wrote down only the log is left")),
             Record::None => Ok(Phase::NotTaken),
             Record::Torn => Ok(vanished("its supervisor died as it started")),
             Record::Whole(record) => self.look_after(dir, &record),

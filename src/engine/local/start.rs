@@ -121,7 +121,8 @@ impl House {
 
 /// Whether a supervisor has this run, or had it: then there is nothing to start any more.
 fn is_taken_up(dir: &RunDir) -> io::Result<bool> {
-    Ok(dir.supervisor().try_exists()? || dir.exit().try_exists()? || Lock::is_held(&dir.letter())?)
+    let traces = [dir.supervisor(), dir.exit(), dir.log()];
+    Ok(traces.iter().map(|path| path.try_exists()).collect::<io::Result<Vec<_>>>()?.contains(&true) || Lock::is_held(&dir.letter())?)
 }
 
 /// Gives a file a second name, which costs less than a second file. The runs may lie on a disk of their own, or on one that
