@@ -17,7 +17,7 @@ use model::{
 };
 use serde::{Deserialize, Serialize};
 use tokio::{
-    runtime::Runtime,
+    runtime::Builder,
     sync::watch::{Receiver, Sender},
     time::Instant,
 };
@@ -111,7 +111,7 @@ fn find_order(dir: &RunDir, remote: Option<&Remote>) -> anyhow::Result<Option<(R
     let home = home(&remote.server, line(&remote.token_file)?, remote.run.clone())?;
     // The runtime ends with this line, and with it any thread it may have made to look up a name: init
     // must be forked from a process that has only one.
-    match runtime()?.block_on(home.order(Instant::now() + PATIENCE)) {
+    match block_on(|| home.order(Instant::now() + PATIENCE))? {
         Told::Yes(order) => Ok(Some((order, home))),
         Told::Unwanted(why) | Told::No(why) => {
             say(&format!("there is no order for us: {why}"));
@@ -120,8 +120,10 @@ fn find_order(dir: &RunDir, remote: Option<&Remote>) -> anyhow::Result<Option<(R
     }
 }
 
-fn runtime() -> anyhow::Result<Runtime> {
-    Ok(tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?)
+/// Apart from those who need it now and then: what it holds is large, and a child that is over in a blink would pay for every page.
+#[inline(never)]
+fn block_on<F: Future>(work: impl FnOnce() -> F) -> anyhow::Result<F::Output> {
+    Ok(Builder::new_current_thread().enable_io().enable_time().build()?.block_on(work()))
 }
 
 /// Who works beside the watch, for as long as there is something to watch.
@@ -159,7 +161,7 @@ impl Life {
                 if self.is_remote {
                     // The server may take its time, and our disk is all that knows of the ending until then.
                     self.make_record_durable();
-                    runtime()?.block_on(Shipment::new(self.home.clone(), &self.dir).ship(Instant::now() + PATIENCE));
+                    block_on(async || Shipment::new(self.home.clone(), &self.dir).ship(Instant::now() + PATIENCE).await)?;
                 }
                 self.after_the_end(Some(ending))
             }
@@ -186,7 +188,7 @@ impl Life {
             let (ending, _) = self.conclude(launched, &mut logs, seen)?;
             return self.after_the_end(Some(ending));
         }
-        runtime()?.block_on(self.see_it_through(launched, logs, seen))
+        block_on(|| self.see_it_through(launched, logs, seen))?
     }
 
     /// The child is over and everyone of it is gone: what is left to do is to say so, and to carry out what it has left.
@@ -194,7 +196,7 @@ impl Life {
         match ending {
             Some(ending) if !self.carries() => self.tell_from_the_door(ending),
             None if !self.carries() => Ok(()),
-            Some(_) | None => runtime()?.block_on(async {
+            Some(_) | None => block_on(async || {
                 let tell = async {
                     let report = ending.map(|ending| Report::Ended { ending });
                     match report.filter(|report| !self.is_taken_at_once(report)) {
@@ -204,7 +206,7 @@ impl Life {
                 };
                 let finish = Sender::new(true);
                 tokio::try_join!(tell, self.carry(finish.subscribe())).map(|_| ())
-            }),
+            })?,
         }
     }
 
@@ -220,7 +222,7 @@ impl Life {
     /// Says it once and goes, if there is somebody who says yes. Else it takes longer.
     fn tell_from_the_door(&self, ending: Ending) -> anyhow::Result<()> {
         let report = Report::Ended { ending };
-        if self.is_taken_at_once(&report) { Ok(()) } else { runtime()?.block_on(self.tell_ending(None, report)) }
+        if self.is_taken_at_once(&report) { Ok(()) } else { block_on(|| self.tell_ending(None, report))? }
     }
 
     /// The same where there is no other work that would have to wait meanwhile.
