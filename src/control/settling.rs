@@ -74,6 +74,7 @@ fn end(sql: &Sql<'_>, run: &RunKey, ending: &Ending, job: Option<&Job>) -> Resul
         Cause::Exited { .. }
         | Cause::Signaled { .. }
         | Cause::OutOfMemory { .. }
+        | Cause::MachineMemory { .. }
         | Cause::OverDisk { .. }
         | Cause::Stopped { .. }
         | Cause::CannotStart { .. }
@@ -97,6 +98,7 @@ fn why_stopped(job: Option<&Job>, cause: &Cause) -> Words {
             Cause::Exited { .. }
             | Cause::Signaled { .. }
             | Cause::OutOfMemory { .. }
+            | Cause::MachineMemory { .. }
             | Cause::OverDisk { .. }
             | Cause::CannotStart { .. }
             | Cause::SetupFailed { .. }

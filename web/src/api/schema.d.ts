@@ -1316,6 +1316,16 @@ export interface components {
             /** @enum {string} */
             kind: "out_of_memory";
         } | {
+            /**
+             * Format: int64
+             * @description Its own limit, which it did not reach; none where none could be held.
+             */
+            limit_bytes?: number | null;
+            /** Format: int64 */
+            kills: number;
+            /** @enum {string} */
+            kind: "machine_memory";
+        } | {
             /** Format: int64 */
             limit_bytes: number;
             /** Format: int64 */
