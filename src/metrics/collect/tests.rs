@@ -164,6 +164,23 @@ fn a_file_that_was_written_anew_counts_as_it_is_now() {
 }
 
 #[test]
+fn two_files_in_one_directory_are_two_groups_and_one_written_anew_leaves_the_other_alone() {
+    let home = Home::new();
+    home.write("eval/metrics.jsonl", "{\"step\": 1, \"loss\": 0.5}\n");
+    home.turn();
+    home.write("eval/metrics.csv", "epoch,loss\n1,5\n2,4\n");
+    home.turn();
+    let jsonl = "1 file eval/loss 1:0.5";
+    assert_eq!(home.seen(), [jsonl, "1 file eval/metrics.csv/loss 1:5 2:4"]);
+    fs::write(home.rundir(1).output().join("eval/metrics.csv"), "epoch,loss\n1,9\n").unwrap();
+    home.turn();
+    assert_eq!(home.seen(), [jsonl, "1 file eval/metrics.csv/loss 1:9"]);
+    fs::write(home.rundir(1).output().join("eval/metrics.jsonl"), "{\"step\": 3, \"loss\": 7}\n").unwrap();
+    home.turn();
+    assert_eq!(home.seen(), ["1 file eval/loss 3:7", "1 file eval/metrics.csv/loss 1:9"]);
+}
+
+#[test]
 fn attempts_share_the_output_and_each_has_what_was_new_in_it() {
     let home = Home::new();
     home.write("metrics.jsonl", "{\"step\": 1, \"loss\": 5}\n{\"step\": 2, \"loss\": 4}\n");
