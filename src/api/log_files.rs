@@ -144,6 +144,34 @@ impl LogFiles {
         Ok(0)
     }
 
+    /// Where the last bytes of some streams begin.
+    pub fn last_bytes_start(&self, streams: Streams, bytes: u64) -> io::Result<u64> {
+        const WINDOW_BYTES: u64 = 64 << 10;
+        let (mut end, mut missing) = (self.length()?, bytes);
+        if streams == Streams::ALL {
+            return Ok(end.saturating_sub(bytes));
+        }
+        while end > 0 && missing > 0 {
+            let start = end.saturating_sub(WINDOW_BYTES);
+            let (mut parts, mut at) = (Vec::new(), start);
+            while at < end {
+                let stopped = self.walk(at, end - at, &mut |told| match told {
+                    Told::Bytes { stream, offset, bytes, .. } if streams.contains(stream) => parts.push((offset, bytes.len() as u64)),
+                    Told::Bytes { .. } | Told::Dropped { .. } => {}
+                })?;
+                at = if stopped > at { stopped } else { end };
+            }
+            for (offset, length) in parts.into_iter().rev() {
+                if length >= missing {
+                    return Ok(offset + length - missing);
+                }
+                missing -= length;
+            }
+            end = start;
+        }
+        Ok(end)
+    }
+
     /// Where to begin in order to see the lines whole that end behind `offset`: not more than so far back.
     pub fn line_start(&self, offset: u64, most_back: u64) -> io::Result<u64> {
         const WINDOW_BYTES: u64 = 8 << 10;

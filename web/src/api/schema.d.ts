@@ -4417,6 +4417,8 @@ export interface operations {
                 limit?: number | null;
                 /** @description Only the last lines. */
                 tail?: number | null;
+                /** @description Only the last bytes, wherever they begin. */
+                tail_bytes?: number | null;
                 /** @description Only what came at or after this time. */
                 since_ms?: number | null;
                 /** @description Only what came before this time. */
