@@ -171,14 +171,14 @@ impl Follower {
 
     /// Answers whether all of it is told.
     async fn read_past(&mut self) -> Result<bool, Error> {
-        let merge = match std::mem::replace(&mut self.past, Past::Told) {
+        let mut merge = match std::mem::replace(&mut self.past, Past::Told) {
             Past::Told => return Ok(true),
             // One log is in order by itself.
             Past::Unread if self.watched.tasks.len() < 2 => return Ok(true),
             Past::Unread => self.open_past().await?,
             Past::Open(merge) => merge,
         };
-        let (merge, lines) = blocking(move || some_of(merge)).await?;
+        let (merge, lines) = blocking(move || some_of(&mut merge).map(|lines| (merge, lines))).await?;
         for (key, line) in lines {
             self.take(&key, line);
         }
@@ -211,7 +211,7 @@ impl Follower {
                 logs.push(log);
             }
         }
-        let now = move || Ok(Box::new(Merge::of(logs.into_iter().map(Forward::as_it_is_now).collect::<Result<_, _>>()?)));
+        let now = move || Ok(Box::new(Merge::of(logs.into_iter().map(Forward::until_now).collect::<Result<_, _>>()?)));
         blocking(now).await
     }
 
@@ -304,7 +304,7 @@ impl Follower {
 }
 
 /// As many lines as may wait for a reader, without those that may still grow.
-fn some_of(mut merge: Box<Merge>) -> std::io::Result<(Box<Merge>, Vec<(Key, LogLine)>)> {
+fn some_of(merge: &mut Merge) -> std::io::Result<Vec<(Key, LogLine)>> {
     merge.go_on()?;
     let mut lines = Vec::new();
     while lines.len() < LINES_WAITING_MAX
@@ -312,7 +312,7 @@ fn some_of(mut merge: Box<Merge>) -> std::io::Result<(Box<Merge>, Vec<(Key, LogL
     {
         lines.extend((!may_grow).then_some((key, line)));
     }
-    Ok((merge, lines))
+    Ok(lines)
 }
 
 fn read_on(mut log: Forward) -> std::io::Result<(Forward, Vec<LogLine>)> {

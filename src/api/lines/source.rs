@@ -87,7 +87,7 @@ impl Forward {
     }
 
     /// Only what is there now, until it is told to go on.
-    pub fn as_it_is_now(self) -> io::Result<Self> {
+    pub fn until_now(self) -> io::Result<Self> {
         let length = LogFiles::open(&self.reading.dir)?.map_or(Ok(0), |files| files.length())?;
         Ok(Self { until: Some(length), ..self })
     }
