@@ -237,12 +237,12 @@ impl Cause {
             Cause::MachineMemory { limit_bytes: Some(limit_bytes), .. } => {
                 let limit = Bytes(*limit_bytes);
                 Words::new(
-                    format!("killed by the kernel because the machine ran out of memory; its own limit of {limit} was not reached"),
+                    format!("killed by the kernel, below its own limit of {limit}, because the machine ran out of memory"),
                     format!("整台机器内存耗尽，被内核杀掉；它自己的上限 {limit} 并未达到"),
                 )
             }
             Cause::MachineMemory { limit_bytes: None, .. } => Words::new(
-                "killed by the kernel because the machine ran out of memory; no memory limit held for it",
+                "killed by the kernel, without a limit that held, because the machine ran out of memory",
                 "整台机器内存耗尽，被内核杀掉；它没有生效的内存上限",
             ),
             Cause::OverDisk { limit_bytes, used_bytes } => {
@@ -349,8 +349,8 @@ mod tests {
         failed    User       3  exited with code 3
         failed    User     139  ended by signal 11 (SIGSEGV, a segmentation fault)
         failed    User     137  out of memory: its limit is 50MiB and the kernel killed 1 of its processes
-        failed    Platform 137  killed by the kernel because the machine ran out of memory; its own limit of 50MiB was not reached
-        failed    User     137  killed by the kernel because the machine ran out of memory; no memory limit held for it
+        failed    Platform 137  killed by the kernel, below its own limit of 50MiB, because the machine ran out of memory
+        failed    User     137  killed by the kernel, without a limit that held, because the machine ran out of memory
         failed    User       -  stopped because it had 6GiB on disk and may have 5GiB
         stopped   -          -  stopped; it did not end within its grace and was killed
         failed    User     127  could not start: no program `pyhton3` in PATH

@@ -126,10 +126,10 @@ mod tests {
         nobody was killed
         out of memory: its limit is 50MiB and the kernel killed 2 of its processes
         out of memory: its limit is 50MiB and the kernel killed 1 of its processes
-        killed by the kernel because the machine ran out of memory; its own limit of 50MiB was not reached
-        killed by the kernel because the machine ran out of memory; its own limit of 50MiB was not reached
-        killed by the kernel because the machine ran out of memory; its own limit of 50MiB was not reached
-        killed by the kernel because the machine ran out of memory; no memory limit held for it
+        killed by the kernel, below its own limit of 50MiB, because the machine ran out of memory
+        killed by the kernel, below its own limit of 50MiB, because the machine ran out of memory
+        killed by the kernel, below its own limit of 50MiB, because the machine ran out of memory
+        killed by the kernel, without a limit that held, because the machine ran out of memory
         out of memory: its limit is 50MiB and the kernel killed 1 of its processes
         ");
     }

@@ -171,6 +171,23 @@ fn whoever_begins_to_follow_several_tasks_sees_what_is_there_in_the_order_of_its
     }
 }
 
+#[test]
+fn a_part_of_a_log_is_what_was_asked_for() {
+    let house = House::new();
+    let job = house.submit_line("parts", "printf 'a\\nhit 1\\nb\\nc\\nhit 2\\nd\\nhit 3\\ne\\n'; echo aside >&2");
+    house.wait_for(&job, "succeeded");
+    let part = |args: &[&str]| printed(&house, &[&["logs", &job, "--no-platform"], args].concat());
+    assert_eq!(part(&["--grep", "hit", "--head", "1", "-C", "1"]), "a\nhit 1\nb\n");
+    assert_eq!(part(&["--grep", "hit", "--head", "2", "-C", "1"]), "a\nhit 1\nb\nc\nhit 2\nd\n");
+    assert_eq!(part(&["--grep", "hit", "--tail", "1", "-C", "1", "--stream", "stdout"]), "d\nhit 3\ne\n");
+    assert_eq!(part(&["--head", "2", "--stream", "stdout"]), "a\nhit 1\n");
+    assert_eq!(part(&["--tail-bytes", "4", "--stream", "stdout"]), "3\ne\n");
+    assert_eq!(part(&["--tail-bytes", "4096", "--stream", "stderr"]), "aside\n");
+    assert_eq!(part(&["--task", "parts_main_1", "--stream", "stderr"]), "aside\n");
+    let by_container = text(&house.get(&format!("/api/v1/jobs/{job}/follow?task=parts_main_1")).unwrap());
+    assert!(by_container.contains("aside"), "{by_container}");
+}
+
 /// What a reader is told of a job's lines, the id and the data of each.
 fn told(house: &House, job: &str, after: &str) -> Vec<(String, Value)> {
     let authority = house.url().trim_start_matches("http://").to_owned();
