@@ -276,6 +276,8 @@ fn shown_part(block: &[u8], hit: &Range<usize>, line: &Range<usize>) -> Range<us
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::{
         super::super::log_files::tests::{drop_of, run_dir},
         *,
@@ -320,6 +322,25 @@ mod tests {
         let text: String = (0..200_000).map(|number| format!("line {number} here\n")).collect();
         let (_data, dir) = run_dir(&[(Stream::Stdout, &text)]);
         assert_eq!(found("here", &dir).len(), 200_000);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_streams_do_to_each_other_a_search_finds_what_each_has_said(
+            pieces in prop::collection::vec((0usize..3, "[ab\n]{0,6}"), 0..60),
+        ) {
+            const ALL: [Stream; 3] = [Stream::Stdout, Stream::Stderr, Stream::Platform];
+            let pieces: Vec<(Stream, &str)> = pieces.iter().map(|(stream, text)| (ALL[*stream], text.as_str())).collect();
+            let (_data, dir) = run_dir(&pieces);
+            let said = |stream| pieces.iter().filter(|piece| piece.0 == stream).map(|piece| piece.1).collect::<String>();
+            let wanted = |stream: Stream| said(stream).split('\n').filter(|line| line.contains("ab")).map(|line| format!("{} {line}", stream.text())).collect::<Vec<_>>();
+            let mut wanted: Vec<String> = ALL.into_iter().flat_map(wanted).collect();
+            let without_places = |hit: String| hit.split_once('@').map(|(stream, rest)| format!("{stream} {}", rest.split(' ').nth(1).unwrap())).unwrap();
+            let mut got: Vec<String> = found("ab", &dir).into_iter().map(without_places).collect();
+            wanted.sort();
+            got.sort();
+            prop_assert_eq!(got, wanted);
+        }
     }
 
     #[test]
