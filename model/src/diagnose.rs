@@ -97,6 +97,10 @@ fn particulars(ending: &Ending, clues: &Clues) -> BTreeMap<String, String> {
             put("limit", Some(Bytes(*limit_bytes).to_string()));
             put("kills", Some(kills.to_string()));
         }
+        Cause::MachineMemory { limit_bytes, kills } => {
+            put("limit", limit_bytes.map(|it| Bytes(it).to_string()));
+            put("kills", Some(kills.to_string()));
+        }
         Cause::OverDisk { limit_bytes, used_bytes } => {
             put("limit", Some(Bytes(*limit_bytes).to_string()));
             put("used", Some(Bytes(*used_bytes).to_string()));
@@ -119,7 +123,7 @@ fn particulars(ending: &Ending, clues: &Clues) -> BTreeMap<String, String> {
 
 fn evidence(ending: &Ending, clues: &Clues, line: Option<String>) -> Vec<String> {
     let mut all: Vec<String> = line.into_iter().collect();
-    if let Cause::OutOfMemory { kills, .. } = &ending.cause {
+    if let Cause::OutOfMemory { kills, .. } | Cause::MachineMemory { limit_bytes: Some(_), kills } = &ending.cause {
         let peak = ending.peak_memory_bytes.map_or(String::new(), |peak| format!(", peak {}", Bytes(peak)));
         all.push(format!("control group: oom_kill {kills}{peak}"));
     }

@@ -168,6 +168,15 @@ impl FromStr for TaskName {
     }
 }
 
+impl TaskName {
+    /// The task that somebody means who is used to names of containers: `digits_worker_1` is the first worker of digits.
+    pub fn of_container(job: &JobName, text: &str) -> Option<Self> {
+        let (role, number) = text.strip_prefix(job.as_str())?.strip_prefix('_')?.rsplit_once('_')?;
+        let index = number.parse::<u32>().ok().filter(|it| it.to_string() == number)?.checked_sub(1)?;
+        Some(Self { role: RoleName::parse(role).ok()?, index })
+    }
+}
+
 /// One attempt of one task. The attempt is the fence: a report that carries an older one than the
 /// database is recorded and changes nothing.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -248,6 +257,19 @@ name_text!(JobName, RoleName, NodeName, VolumeName);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_container_is_counted_from_one_and_a_task_from_zero() {
+        let job = JobName::parse("tf-train_standalone").unwrap();
+        let of = |text: &str| TaskName::of_container(&job, text).map(|it| it.to_string());
+        assert_eq!(of("tf-train_standalone_worker_1").as_deref(), Some("worker-0"));
+        assert_eq!(of("tf-train_standalone_ps_12").as_deref(), Some("ps-11"));
+        for nonsense in
+            ["worker_1", "other_worker_1", "tf-train_standalone_worker_0", "tf-train_standalone_worker_01", "tf-train_standalone_worker"]
+        {
+            assert_eq!(of(nonsense), None, "{nonsense}");
+        }
+    }
 
     #[test]
     fn a_job_id_survives_its_text_form_and_sorts_by_time() {

@@ -260,9 +260,9 @@ fn after_failure(case: &Case, culprit: Option<&RunFacts>) -> Judgement {
     let tries = case.runs.iter().filter(|it| it.task == run.task).count();
     let what = if tries > 1 { Words::new(format!("{}, at try {tries}", what.en), format!("{}，第 {tries} 次", what.zh)) } else { what };
     let said_all = match (class, case.plan.retries) {
-        (Class::Platform, Retries::UpTo(_) | Retries::Always) => true,
+        (Class::Platform | Class::Crowded, Retries::UpTo(_) | Retries::Always) => true,
         (Class::User | Class::Bounded, Retries::UpTo(0)) => tries > 1,
-        (Class::Success | Class::User | Class::Bounded | Class::Permanent | Class::Platform, _) => false,
+        (Class::Success | Class::User | Class::Bounded | Class::Permanent | Class::Platform | Class::Crowded, _) => false,
     };
     if said_all {
         let rule = Words::new("the task was tried as often as its role allows", "该任务已按角色允许的次数尝试过");

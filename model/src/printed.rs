@@ -37,8 +37,8 @@ impl Printed {
     /// Takes one frame: a line, or what stood on it before a carriage return wrote over it.
     pub fn frame(&self, memory: &mut Memory, frame: &str, is_whole_line: bool) -> Vec<Found> {
         if !self.rules.is_empty() {
-            let found = |rule: &Rule| if is_whole_line { rule.found(frame) } else { Vec::new() };
-            return self.rules.iter().map(found).find(|it| !it.is_empty()).unwrap_or_default();
+            // A bar is all that some trainings print, and whoever writes a rule for it means its every step.
+            return self.rules.iter().map(|rule| rule.found(frame)).find(|it| !it.is_empty()).unwrap_or_default();
         }
         if !pairs::may_hold_values(frame) {
             return bars::take_pending(memory, frame);

@@ -53,6 +53,9 @@ pub enum Class {
     /// It will never go better, and that is the user's doing.
     Permanent,
     Platform,
+    /// The platform's as well, but not to be hoped away: the machine had no memory left for it. A long run between two of
+    /// them is no reason to be patient anew.
+    Crowded,
 }
 
 impl Class {
@@ -63,6 +66,7 @@ impl Class {
             Some(RetryClass::Never) => Class::Permanent,
             Some(RetryClass::Counts) => Class::User,
             Some(RetryClass::Bounded) => Class::Bounded,
+            Some(RetryClass::Platform) if is_for_memory(&ending.cause) => Class::Crowded,
             Some(RetryClass::Platform) => Class::Platform,
             None => Self::of_cause(&ending.cause),
         }
@@ -72,12 +76,20 @@ impl Class {
     fn of_cause(cause: &Cause) -> Self {
         match cause {
             Cause::Exited { code: 0 } => Class::Success,
-            Cause::OutOfMemory { .. } | Cause::OverDisk { .. } => Class::Bounded,
+            Cause::OutOfMemory { .. } | Cause::OverDisk { .. } | Cause::MachineMemory { limit_bytes: None, .. } => Class::Bounded,
+            Cause::MachineMemory { limit_bytes: Some(_), .. } => Class::Crowded,
+            // Who sent it nobody knows, and it may have been the kernel, for memory.
+            Cause::Exited { code: 137 } | Cause::Signaled { signal: 9 } => Class::Bounded,
             Cause::Exited { .. } | Cause::Signaled { .. } | Cause::SetupFailed { .. } => Class::User,
             Cause::CannotStart { whose: Whose::User, .. } => Class::Permanent,
             Cause::CannotStart { whose: Whose::Platform, .. } | Cause::Stopped { .. } | Cause::Unknown { .. } => Class::Platform,
         }
     }
+}
+
+/// Whatever an operator's catalogue calls it.
+fn is_for_memory(cause: &Cause) -> bool {
+    matches!(cause, Cause::OutOfMemory { .. } | Cause::MachineMemory { .. })
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +100,11 @@ pub enum Again {
 
 /// `allowed` is what was asked for; it has just ended after running that long.
 pub fn again(allowed: Retries, used: Used, class: Class, ran_ms: u64) -> Again {
-    let used = if ran_ms >= LONG_RUN_MS { Used { for_platform: 0, in_a_row: 0, ..used } } else { used };
+    let used = match class {
+        _ if ran_ms < LONG_RUN_MS => used,
+        Class::Crowded => Used { in_a_row: 0, ..used },
+        Class::Success | Class::User | Class::Bounded | Class::Permanent | Class::Platform => Used { for_platform: 0, in_a_row: 0, ..used },
+    };
     let used = Used { in_a_row: used.in_a_row + 1, ..used };
     let counted = Used { for_user: used.for_user + 1, ..used };
     let no = |en: &str, zh: &str| Again::No { reason: Words::new(en, zh) };
@@ -121,7 +137,7 @@ pub fn again(allowed: Retries, used: Used, class: Class, ran_ms: u64) -> Again {
         (Class::User | Class::Bounded, Retries::UpTo(most)) => {
             no(&format!("all {most} retries are used"), &format!("{most} 次重试已全部用完"))
         }
-        (Class::Platform, _) if used.for_platform < PLATFORM_RETRIES_MAX => yes(
+        (Class::Platform | Class::Crowded, _) if used.for_platform < PLATFORM_RETRIES_MAX => yes(
             Used { for_platform: used.for_platform + 1, ..used },
             "the failure was the platform's, so this retry does not count".into(),
             "这是平台的故障，重试不计次数".into(),
@@ -129,6 +145,10 @@ pub fn again(allowed: Retries, used: Used, class: Class, ran_ms: u64) -> Again {
         (Class::Platform, _) => {
             let times = used.for_platform + 1;
             no(&format!("the platform failed it {times} times in a row"), &format!("平台连续 {times} 次未能运行它"))
+        }
+        (Class::Crowded, _) => {
+            let times = used.for_platform + 1;
+            no(&format!("the machine ran out of memory under it {times} times"), &format!("它运行时整台机器内存耗尽，已有 {times} 次"))
         }
     }
 }
@@ -149,7 +169,7 @@ mod tests {
     #[test]
     fn every_class_meets_every_kind_of_retries() {
         let mut table = String::new();
-        for class in [Platform, Permanent, User, Bounded, Success] {
+        for class in [Platform, Crowded, Permanent, User, Bounded, Success] {
             for allowed in [Retries::UpTo(2), Retries::Always, Retries::Forever] {
                 table += &format!("{:<10}{:<9}{}\n", format!("{class:?}"), allowed.to_string(), said(allowed, 0, 0, class));
             }
@@ -158,6 +178,9 @@ mod tests {
         Platform  2        yes 0/1 the failure was the platform's, so this retry does not count
         Platform  always   yes 0/1 the failure was the platform's, so this retry does not count
         Platform  forever  yes 0/1 the failure was the platform's, so this retry does not count
+        Crowded   2        yes 0/1 the failure was the platform's, so this retry does not count
+        Crowded   always   yes 0/1 the failure was the platform's, so this retry does not count
+        Crowded   forever  yes 0/1 the failure was the platform's, so this retry does not count
         Permanent 2        no a retry would end the same way
         Permanent always   no a retry would end the same way
         Permanent forever  yes 0/0 it is started again whenever it is over
@@ -192,6 +215,23 @@ mod tests {
         let over = "no it was tried again 3 times, and such an end is not tried for ever";
         assert_eq!([Retries::Always, Retries::Forever].map(|it| said(it, 3, 0, Bounded)), [over, over]);
         assert_eq!(said(Retries::UpTo(9), 8, 0, Bounded), "yes 9/0 retry 9 of 9", "what was asked for is given");
+    }
+
+    #[test]
+    fn a_kill_for_memory_is_not_tried_for_ever_whoever_used_it_up_and_however_long_it_ran() {
+        let class = |cause: Cause| Class::of(&Ending::new(cause, None, 0));
+        assert_eq!(class(Cause::MachineMemory { limit_bytes: None, kills: 1 }), Bounded, "it may have used up the memory itself");
+        assert_eq!([Cause::Signaled { signal: 9 }, Cause::Exited { code: 137 }].map(class), [Bounded; 2], "nobody knows who killed it");
+        let (mut used, mut times) = (Used::default(), 0);
+        let crowded = class(Cause::MachineMemory { limit_bytes: Some(1), kills: 1 });
+        let last = loop {
+            match again(Retries::Always, used, crowded, LONG_RUN_MS) {
+                Again::Yes { used: more, .. } => (used, times) = (more, times + 1),
+                Again::No { reason } => break reason.en,
+            }
+            assert!(times <= PLATFORM_RETRIES_MAX, "it is tried for ever");
+        };
+        assert_eq!((used.for_user, last.as_str()), (0, "the machine ran out of memory under it 21 times"));
     }
 
     #[test]

@@ -134,6 +134,13 @@ pub enum Cause {
         limit_bytes: u64,
         kills: u64,
     },
+    /// The kernel killed it for memory that ran out around it: on the machine, or in what we ourselves run in.
+    MachineMemory {
+        /// Its own limit, which it did not reach; none where none could be held.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit_bytes: Option<u64>,
+        kills: u64,
+    },
     /// It had more on disk than it may, and we stopped it for that.
     OverDisk {
         limit_bytes: u64,
@@ -173,6 +180,7 @@ impl Cause {
             Cause::Exited { .. }
             | Cause::Signaled { .. }
             | Cause::OutOfMemory { .. }
+            | Cause::MachineMemory { .. }
             | Cause::OverDisk { .. }
             | Cause::CannotStart { .. }
             | Cause::SetupFailed { .. } => TaskState::Failed,
@@ -189,7 +197,10 @@ impl Cause {
             | Cause::Signaled { .. }
             | Cause::OutOfMemory { .. }
             | Cause::OverDisk { .. }
+            | Cause::MachineMemory { limit_bytes: None, .. }
             | Cause::SetupFailed { .. } => Some(Whose::User),
+            // Whoever kept to his own share did not use up that of all.
+            Cause::MachineMemory { limit_bytes: Some(_), .. } => Some(Whose::Platform),
             Cause::CannotStart { whose, .. } => Some(*whose),
             Cause::Unknown { .. } => Some(Whose::Platform),
         }
@@ -200,7 +211,7 @@ impl Cause {
         match self {
             Cause::Exited { code } | Cause::SetupFailed { code } => Some(*code),
             Cause::Signaled { signal } => Some(128 + signal),
-            Cause::OutOfMemory { .. } => Some(137),
+            Cause::OutOfMemory { .. } | Cause::MachineMemory { .. } => Some(137),
             Cause::CannotStart { .. } => Some(127),
             Cause::OverDisk { .. } | Cause::Stopped { .. } | Cause::Unknown { .. } => None,
         }
@@ -223,6 +234,17 @@ impl Cause {
                     format!("内存不足：上限为 {limit}，内核杀掉了其中 {kills} 个进程"),
                 )
             }
+            Cause::MachineMemory { limit_bytes: Some(limit_bytes), .. } => {
+                let limit = Bytes(*limit_bytes);
+                Words::new(
+                    format!("killed by the kernel, below its own limit of {limit}, because the machine ran out of memory"),
+                    format!("整台机器内存耗尽，被内核杀掉；它自己的上限 {limit} 并未达到"),
+                )
+            }
+            Cause::MachineMemory { limit_bytes: None, .. } => Words::new(
+                "killed by the kernel, without a limit that held, because the machine ran out of memory",
+                "整台机器内存耗尽，被内核杀掉；它没有生效的内存上限",
+            ),
             Cause::OverDisk { limit_bytes, used_bytes } => {
                 let (limit, used) = (Bytes(*limit_bytes), Bytes(*used_bytes));
                 Words::new(
@@ -308,6 +330,8 @@ mod tests {
             Cause::Exited { code: 3 },
             Cause::Signaled { signal: 11 },
             Cause::OutOfMemory { limit_bytes: 50 << 20, kills: 1 },
+            Cause::MachineMemory { limit_bytes: Some(50 << 20), kills: 1 },
+            Cause::MachineMemory { limit_bytes: None, kills: 1 },
             Cause::OverDisk { limit_bytes: 5 << 30, used_bytes: 6 << 30 },
             Cause::Stopped { killed: true },
             Cause::CannotStart { why: "no program `pyhton3` in PATH".into(), whose: Whose::User },
@@ -325,6 +349,8 @@ mod tests {
         failed    User       3  exited with code 3
         failed    User     139  ended by signal 11 (SIGSEGV, a segmentation fault)
         failed    User     137  out of memory: its limit is 50MiB and the kernel killed 1 of its processes
+        failed    Platform 137  killed by the kernel, below its own limit of 50MiB, because the machine ran out of memory
+        failed    User     137  killed by the kernel, without a limit that held, because the machine ran out of memory
         failed    User       -  stopped because it had 6GiB on disk and may have 5GiB
         stopped   -          -  stopped; it did not end within its grace and was killed
         failed    User     127  could not start: no program `pyhton3` in PATH

@@ -2,8 +2,6 @@
 
 use model::{
     job::JobState,
-    plan::Plan,
-    retry::{Again, Class, again},
     task::{Ending, TaskState},
     wire::{DiagnosisView, FailureView},
     words::{Lang, Words},
@@ -13,7 +11,7 @@ use crate::{
     control::Endings,
     store::{
         Sql, StoreError,
-        jobs::Job,
+        jobs::{self, Job},
         runs::{self, Run},
     },
 };
@@ -47,7 +45,7 @@ pub fn of(sql: &Sql<'_>, job: &Job) -> Result<Failures, StoreError> {
     let mut unlucky = runs::without_success(sql, job.id, attempt, LOOK_MAX)?;
     let Some(at) = unlucky.iter().position(|run| run.state != TaskState::Stopped) else { return Ok(Failures::default()) };
     let first = unlucky.remove(at);
-    let rule = if job.state == JobState::Failed { rule(job, &first) } else { Words::default() };
+    let rule = if job.state == JobState::Failed { jobs::rule(sql, job.id)? } else { Words::default() };
     let consequence = consequence(&unlucky);
     unlucky.retain(|run| run.state != TaskState::Stopped);
     unlucky.truncate(OTHERS_MAX);
@@ -73,23 +71,6 @@ fn consequence(others: &[Run]) -> Words {
         ),
     };
     of_failed.then(&of_stopped)
-}
-
-/// The same that was decided then: what was used by then has not changed since.
-fn rule(job: &Job, first: &Run) -> Words {
-    let Some(ending) = &first.ending else { return Words::default() };
-    if tried_alone(&job.plan, first) > 0 && job.plan.retries == model::plan::Retries::UpTo(0) {
-        return Words::new("the task was tried as often as its role allows", "该任务已按角色允许的次数尝试过");
-    }
-    let ran_ms = ending.started_at_ms.map_or(0, |started| ending.ended_at_ms.saturating_sub(started));
-    match again(job.plan.retries, job.used, Class::of(ending), ran_ms) {
-        Again::Yes { reason, .. } | Again::No { reason } => reason,
-    }
-}
-
-fn tried_alone(plan: &Plan, run: &Run) -> u32 {
-    let retries = plan.role(&run.run.task.role).map_or(0, |role| role.task_retries);
-    if plan.gang { 0 } else { retries }
 }
 
 /// What a person is told of one. Of an ending from before there was a catalogue, it is found out now.

@@ -33,7 +33,7 @@ use super::{
     guard::Caller,
     jobs,
     log_files::{LogFiles, Told},
-    logs::blocking,
+    logs::{blocking, tasks_of},
 };
 use crate::{error::Error, rundir::RunDir};
 
@@ -77,7 +77,7 @@ pub async fn follow(
     let job = jobs::found(&app, &holder, &text).await?;
     let tasks = match query.logs {
         Some(false) => Some(Vec::new()),
-        Some(true) | None => query.task.as_deref().map(|list| parse_tasks(&text, list)).transpose()?,
+        Some(true) | None => query.task.as_deref().map(|list| tasks_of(&job, list)).transpose()?,
     };
     let wanted = Wanted { tasks, roles: query.role.as_deref().map(words), attempt: None };
     let reader = Reader {
@@ -95,11 +95,6 @@ pub async fn follow(
 
 pub fn words(list: &str) -> Vec<String> {
     list.split(',').map(|word| word.trim().to_owned()).collect()
-}
-
-fn parse_tasks(job: &str, list: &str) -> Result<Vec<TaskName>, Error> {
-    let parse = |text: &str| text.parse().map_err(|_| Error::NoSuchTask(job.to_owned(), text.to_owned()));
-    list.split(',').map(parse).collect()
 }
 
 pub fn last_event_id(headers: &HeaderMap) -> Option<String> {

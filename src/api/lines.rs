@@ -23,7 +23,7 @@ use super::{
     follow::{watched::Wanted, words},
     guard::Caller,
     jobs,
-    logs::{WhichStream, blocking, task_of},
+    logs::{WhichStream, blocking, tasks_of},
 };
 use crate::{
     error::Error,
@@ -157,7 +157,7 @@ fn begin(query: &LinesQuery) -> Result<Begin, Error> {
 }
 
 fn wanted(job: &Job, query: &LinesQuery) -> Result<Wanted, Error> {
-    let tasks = query.task.as_deref().map(|list| list.split(',').map(|task| task_of(job, task.trim())).collect::<Result<Vec<_>, _>>());
+    let tasks = query.task.as_deref().map(|list| tasks_of(job, list));
     let roles = query.role.as_deref().map(words);
     if let Some(role) = roles.iter().flatten().find(|role| !job.plan.roles.iter().any(|known| known.name.to_string() == **role)) {
         return Err(Error::BadValue { name: "role", value: role.clone(), wanted: said!("a role of {}", "{} 的角色", jobs::label(job)) });

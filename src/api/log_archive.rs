@@ -27,7 +27,7 @@ use super::{
     guard::Caller,
     jobs, lines,
     log_files::{Block, LogFiles},
-    logs::task_of,
+    logs::tasks_of,
 };
 use crate::{error::Error, rundir::RunDir};
 
@@ -54,7 +54,7 @@ pub async fn archive(
     Query(query): Query<ArchiveQuery>,
 ) -> Result<Response, Error> {
     let job = jobs::found(&app, &holder, &text).await?;
-    let tasks = query.task.as_deref().map(|list| list.split(',').map(|task| task_of(&job, task.trim())).collect::<Result<Vec<_>, _>>());
+    let tasks = query.task.as_deref().map(|list| tasks_of(&job, list));
     let attempt = match query.attempt.as_deref() {
         None | Some("newest") => None,
         Some(text) => Some(text.parse().map_err(|_| Error::BadValue {

@@ -63,7 +63,7 @@ impl LogFiles {
             }
         };
         let end = offset + bytes.len() as u64;
-        let mut pieces = Pieces { index: &self.index, number: self.first_piece(|piece| piece.end() > offset)?, read: Vec::new(), at: 0 };
+        let mut pieces = Pieces::new(&self.index, self.first_piece(|piece| piece.end() > offset)?, Pieces::FEW);
         let mut told = offset;
         while told < end
             && let Some(piece) = pieces.next()?
@@ -76,6 +76,21 @@ impl LogFiles {
             }
         }
         Ok(told)
+    }
+
+    /// Whose the bytes between two places are: each stream with where its turn ends. What nothing is known of yet is stdout's.
+    pub fn turns(&self, from: u64, to: u64) -> io::Result<Vec<(Stream, u64)>> {
+        let mut pieces = Pieces::new(&self.index, self.first_piece(|piece| piece.end() > from)?, Pieces::MANY);
+        let (mut at, mut turns): (u64, Vec<(Stream, u64)>) = (from, Vec::new());
+        while at < to {
+            let (stream, end) = pieces.next()?.map_or((Stream::Stdout, to), |piece| (piece.stream, piece.end().min(to)));
+            match turns.last_mut() {
+                Some(last) if last.0 == stream => last.1 = end,
+                Some(_) | None => turns.push((stream, end)),
+            }
+            at = end.max(at);
+        }
+        Ok(turns)
     }
 
     /// Where the output since a moment begins.
@@ -127,6 +142,34 @@ impl LogFiles {
             end = start;
         }
         Ok(0)
+    }
+
+    /// Where the last bytes of some streams begin.
+    pub fn last_bytes_start(&self, streams: Streams, bytes: u64) -> io::Result<u64> {
+        const WINDOW_BYTES: u64 = 64 << 10;
+        let (mut end, mut missing) = (self.length()?, bytes);
+        if streams == Streams::ALL {
+            return Ok(end.saturating_sub(bytes));
+        }
+        while end > 0 && missing > 0 {
+            let start = end.saturating_sub(WINDOW_BYTES);
+            let (mut parts, mut at) = (Vec::new(), start);
+            while at < end {
+                let stopped = self.walk(at, end - at, &mut |told| match told {
+                    Told::Bytes { stream, offset, bytes, .. } if streams.contains(stream) => parts.push((offset, bytes.len() as u64)),
+                    Told::Bytes { .. } | Told::Dropped { .. } => {}
+                })?;
+                at = if stopped > at { stopped } else { end };
+            }
+            for (offset, length) in parts.into_iter().rev() {
+                if length >= missing {
+                    return Ok(offset + length - missing);
+                }
+                missing -= length;
+            }
+            end = start;
+        }
+        Ok(end)
     }
 
     /// Where to begin in order to see the lines whole that end behind `offset`: not more than so far back.
@@ -204,15 +247,23 @@ impl LogFiles {
 struct Pieces<'a> {
     index: &'a File,
     number: u64,
+    /// How many are read at a time.
+    at_once: usize,
     read: Vec<u8>,
     at: usize,
 }
 
-impl Pieces<'_> {
+impl<'a> Pieces<'a> {
+    const FEW: usize = 128;
+    const MANY: usize = 2048;
+
+    fn new(index: &'a File, number: u64, at_once: usize) -> Self {
+        Self { index, number, at_once, read: Vec::new(), at: 0 }
+    }
+
     fn next(&mut self) -> io::Result<Option<Piece>> {
-        const AT_ONCE: usize = 128 * Piece::ENCODED_BYTES;
         if self.read.len() < self.at + Piece::ENCODED_BYTES {
-            self.read.resize(AT_ONCE, 0);
+            self.read.resize(self.at_once * Piece::ENCODED_BYTES, 0);
             let got = self.index.read_at(&mut self.read, self.number * Piece::ENCODED_BYTES as u64)?;
             self.read.truncate(got);
             self.at = 0;
@@ -305,6 +356,26 @@ pub mod tests {
         assert_eq!(tail(Streams::only(Stdout), 2), "two\nthree");
         assert_eq!(tail(Streams::only(Stdout), 9), "one\ntwo\nthree");
         assert_eq!(tail(Streams::only(Stderr), 1), "warn\n");
+    }
+
+    #[test]
+    fn it_is_known_whose_turn_it_is() {
+        let (_data, files) = files(&[(Stdout, "one\n"), (Stdout, "two"), (Stderr, "warn"), (Stdout, "\nthree\n")]);
+        assert_eq!(files.turns(0, 18).unwrap(), [(Stdout, 7), (Stderr, 11), (Stdout, 18)]);
+        assert_eq!(files.turns(2, 9).unwrap(), [(Stdout, 7), (Stderr, 9)]);
+        assert_eq!(files.turns(15, 30).unwrap(), [(Stdout, 30)]);
+        assert_eq!(files.turns(5, 5).unwrap(), []);
+    }
+
+    #[test]
+    fn the_last_bytes_are_those_of_the_streams_that_are_wanted() {
+        let (_data, files) = files(&MIXED);
+        let tail = |streams, bytes| told(&files, files.last_bytes_start(streams, bytes).unwrap(), streams);
+        assert_eq!(tail(Streams::ALL, 7), "]\nthree");
+        assert_eq!(tail(Streams::only(Stdout), 7), "o\nthree");
+        assert_eq!(tail(Streams::only(Stderr), 3), "rn\n");
+        assert_eq!((tail(Streams::ALL, 0), tail(Streams::only(Stdout), 0)), (String::new(), String::new()));
+        assert_eq!(tail(Streams::only(Stdout), 4096), "one\ntwo\nthree");
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub struct LogQuery {
     limit: Option<u64>,
     /// Only the last lines.
     tail: Option<u64>,
+    /// Only the last bytes, wherever they begin.
+    tail_bytes: Option<u64>,
     /// Only what came at or after this time.
     since_ms: Option<u64>,
     /// Only what came before this time.
@@ -120,12 +122,17 @@ async fn run_of(app: &App, job: &Job, task: &str, attempt: Option<u32>) -> Resul
     Ok(RunKey { job: id, task: task_name, attempt })
 }
 
-/// A task that the job has, whether or not it ever began.
+/// A task that the job has, whether or not it ever began, by its name or by the one its container would have.
 pub fn task_of(job: &Job, task: &str) -> Result<TaskName, Error> {
-    let no_such = || Error::NoSuchTask(jobs::label(job), task.to_owned());
-    let name: TaskName = task.parse().map_err(|_| no_such())?;
-    job.plan.role(&name.role).filter(|role| name.index < role.tasks).ok_or_else(no_such)?;
-    Ok(name)
+    let is_there = |name: &TaskName| job.plan.role(&name.role).is_some_and(|role| name.index < role.tasks);
+    let by_name = task.parse().ok().filter(is_there);
+    let found = by_name.or_else(|| TaskName::of_container(&job.name, task).filter(is_there));
+    found.ok_or_else(|| Error::NoSuchTask(jobs::label(job), task.to_owned()))
+}
+
+/// The tasks of a list with commas.
+pub fn tasks_of(job: &Job, list: &str) -> Result<Vec<TaskName>, Error> {
+    list.split(',').map(|task| task_of(job, task.trim())).collect()
 }
 
 /// What is left to read of a log as it was when it was asked for.
@@ -142,8 +149,9 @@ fn select(dir: &RunDir, query: &LogQuery) -> std::io::Result<Option<Raw>> {
     let streams = query.stream.streams(query.platform);
     let since = query.since_ms.map(|at_ms| files.offset_since(at_ms)).transpose()?.unwrap_or(0);
     let tail = query.tail.map(|lines| files.tail_start(streams, lines)).transpose()?.unwrap_or(0);
+    let tail_bytes = query.tail_bytes.map(|bytes| files.last_bytes_start(streams, bytes)).transpose()?.unwrap_or(0);
     let end = query.until_ms.map_or_else(|| files.length(), |at_ms| files.offset_since(at_ms))?;
-    let at = since.max(query.offset).max(tail);
+    let at = since.max(query.offset).max(tail).max(tail_bytes);
     Ok(Some(Raw { files, streams, at, end, left: query.limit.unwrap_or(u64::MAX) }))
 }
 

@@ -18,7 +18,7 @@ use model::{
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::{AppState, extract::Query, guard::Caller, jobs};
+use super::{AppState, extract::Query, guard::Caller, jobs, logs::tasks_of};
 use crate::{
     control::now_ms,
     error::Error,
@@ -97,19 +97,12 @@ pub async fn of_job(
 ) -> Result<Json<JobUsage>, Error> {
     let job = jobs::found(&app, &holder, &text).await?;
     let (id, label, data) = (job.id, jobs::label(&job), app.data.clone());
-    let only = query.task.as_deref().map(|list| parse_tasks(&label, list)).transpose()?;
+    let only = query.task.as_deref().map(|list| tasks_of(&job, list)).transpose()?;
     let all = app.store.read(move |sql| runs::of_job(sql, id)).await?;
     let runs = chosen(all, only.as_deref(), query.attempt);
-    if let Some(missing) = only.iter().flatten().find(|task| job.plan.role(&task.role).is_none_or(|role| task.index >= role.tasks)) {
-        return Err(Error::NoSuchTask(label, missing.to_string()));
-    }
     let window = WindowQuery { from: query.from, to: query.to, buckets: query.buckets };
     let drawn = tokio::task::spawn_blocking(move || draw(label, &data, &runs, (&window, only.is_some()))).await;
     drawn.map_err(|error| Error::Internal(error.to_string()))?.map(Json)
-}
-
-fn parse_tasks(job: &str, list: &str) -> Result<Vec<TaskName>, Error> {
-    list.split(',').map(|text| text.parse().map_err(|_| Error::NoSuchTask(job.to_owned(), text.to_owned()))).collect()
 }
 
 /// The newest run of each task, or that of the attempt asked for.

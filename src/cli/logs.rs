@@ -2,6 +2,7 @@
 
 use http_body_util::BodyExt;
 use model::{
+    ids::TaskName,
     logs::Stream,
     wire::{JobDetail, JobSummary},
 };
@@ -30,7 +31,7 @@ pub struct LogsArgs {
     /// Go on until the job is over
     #[arg(long, short)]
     pub follow: bool,
-    /// Only these tasks, such as worker-0 or worker-0,worker-1; may be given again
+    /// Only these tasks, such as worker-0 or worker-0,worker-1; may be given again. `digits_worker_1` is worker-0 of digits
     #[arg(long, short, value_delimiter = ',')]
     pub task: Vec<String>,
     /// Only tasks of these roles, such as worker
@@ -46,8 +47,11 @@ pub struct LogsArgs {
     #[arg(long, short = 'n', value_name = "LINES")]
     pub tail: Option<u64>,
     /// Only the first lines
-    #[arg(long, value_name = "LINES", conflicts_with = "tail")]
+    #[arg(long, value_name = "LINES", conflicts_with_all = ["tail", "follow"])]
     pub head: Option<u64>,
+    /// Only the last bytes of each task, wherever they begin
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["tail", "head", "follow", "grep", "timestamps"])]
+    pub tail_bytes: Option<u64>,
     /// Only this stream (`platform`: our own lines); all in the order they came if not given
     #[arg(long, value_enum)]
     pub stream: Option<StreamArg>,
@@ -76,7 +80,7 @@ pub struct LogsArgs {
     #[arg(long, conflicts_with_all = ["grep", "head", "timestamps"])]
     pub raw: bool,
     /// Save every task's log in this directory, or all in one FILE.tar.gz
-    #[arg(long, value_name = "DIR|FILE.tar.gz", conflicts_with_all = ["follow", "grep", "head", "tail", "timestamps", "since", "until", "stream"])]
+    #[arg(long, value_name = "DIR|FILE.tar.gz", conflicts_with_all = ["follow", "grep", "head", "tail", "tail_bytes", "timestamps", "since", "until", "stream", "raw"])]
     pub download: Option<std::path::PathBuf>,
 }
 
@@ -107,7 +111,9 @@ struct Times {
 pub async fn logs(context: &Context, args: &LogsArgs) -> Result<Exit, Failure> {
     let time = |name, text: &Option<String>| text.as_deref().map(|text| read_time(name, text)).transpose();
     let times = Times { since_ms: time("since", &args.since)?, until_ms: time("until", &args.until)? };
+    download::check(args)?;
     let job: JobDetail = context.get(&job_path(&args.job, "")).await?;
+    let args = &LogsArgs { task: args.task.iter().map(|task| spelled(&job, task)).collect(), ..args.clone() };
     let tasks = chosen_tasks(&job, args)?;
     if let Some(to) = &args.download {
         return download::download(context, &job, args, to).await;
@@ -118,7 +124,9 @@ pub async fn logs(context: &Context, args: &LogsArgs) -> Result<Exit, Failure> {
         let (state, yet) = (job.summary.state, if job.summary.state.is_over() { "" } else { " yet" });
         output::aside(&format!("{} {} {}: it has written nothing{yet}", label(&job.summary), verb(state), state.text()));
     }
-    match (wants_lines(args), args.follow) {
+    // Several that speak at once are told apart by their times, and only lines have those.
+    let together = args.follow && named && !args.raw && !context.json;
+    match (wants_lines(args) || together, args.follow) {
         (true, _) => lines::show(context, args, &job.summary, (times, manner)).await,
         (false, true) => follow_logs(context, args, &job.summary, times, manner).await,
         (false, false) => {
@@ -126,7 +134,9 @@ pub async fn logs(context: &Context, args: &LogsArgs) -> Result<Exit, Failure> {
             match () {
                 () if context.json => wanted.print_json(&tasks).await,
                 // A file gets every byte; a person gets lines.
-                () if args.raw || (tasks.len() == 1 && !output::Sink::Stdout.is_terminal()) => wanted.print(&tasks, manner).await,
+                () if args.raw || args.tail_bytes.is_some() || (tasks.len() == 1 && !output::Sink::Stdout.is_terminal()) => {
+                    wanted.print(&tasks, manner).await
+                }
                 () => lines::show(context, args, &job.summary, (times, manner)).await,
             }
         }
@@ -141,6 +151,13 @@ fn wants_lines(args: &LogsArgs) -> bool {
 fn read_time(name: &str, text: &str) -> Result<u64, Failure> {
     let read = parse_since(text, now_ms(), &jiff::tz::TimeZone::system());
     read.ok_or_else(|| Failure::usage(format!("--{name} {text}: write it as 10m, 2h30m or 2026-03-01T14:05")))
+}
+
+/// A task as the job spells it, for whoever knows its container.
+fn spelled(job: &JobDetail, task: &str) -> String {
+    let name = job.summary.name.parse().ok();
+    let of_container = name.and_then(|name| TaskName::of_container(&name, task)).filter(|_| job.runs.iter().all(|run| run.task != task));
+    of_container.map_or_else(|| task.to_owned(), |task| task.to_string())
 }
 
 /// The runs whose logs are wanted: the newest attempt of each task, or the one asked for.
@@ -214,6 +231,7 @@ impl Wanted<'_> {
             ("stream", Some(self.args.stream.map_or("merged", |it| it.stream().text()).to_owned())),
             ("platform", self.args.no_platform.then(|| "false".into())),
             ("tail", self.args.tail.map(|lines| lines.to_string())),
+            ("tail_bytes", self.args.tail_bytes.map(|bytes| bytes.to_string())),
             ("since_ms", self.times.since_ms.map(|ms| ms.to_string())),
             ("until_ms", self.times.until_ms.map(|ms| ms.to_string())),
         ];
@@ -309,6 +327,15 @@ mod tests {
     fn a_task_that_is_not_there_is_told_with_those_that_are() {
         assert_eq!(chosen(Some("worker-7"), None), "digits@3 has no task worker-7; it has ps-0, worker-0, worker-1");
         assert_eq!(chosen(None, Some(9)), "digits@3 has no attempt 9; it has attempts 1 to 2");
+    }
+
+    #[test]
+    fn a_task_may_be_named_as_its_container_would_be() {
+        let job = job(&[("worker-0", 1), ("worker-1", 1)]);
+        assert_eq!(
+            ["digits_worker_2", "worker-1", "digits_worker_0"].map(|it| spelled(&job, it)),
+            ["worker-1", "worker-1", "digits_worker_0"]
+        );
     }
 
     #[test]

@@ -74,6 +74,7 @@ fn end(sql: &Sql<'_>, run: &RunKey, ending: &Ending, job: Option<&Job>) -> Resul
         Cause::Exited { .. }
         | Cause::Signaled { .. }
         | Cause::OutOfMemory { .. }
+        | Cause::MachineMemory { .. }
         | Cause::OverDisk { .. }
         | Cause::Stopped { .. }
         | Cause::CannotStart { .. }
@@ -97,6 +98,7 @@ fn why_stopped(job: Option<&Job>, cause: &Cause) -> Words {
             Cause::Exited { .. }
             | Cause::Signaled { .. }
             | Cause::OutOfMemory { .. }
+            | Cause::MachineMemory { .. }
             | Cause::OverDisk { .. }
             | Cause::CannotStart { .. }
             | Cause::SetupFailed { .. }
@@ -157,5 +159,10 @@ fn remark(sql: &Sql<'_>, job: &Job, why: Option<Words>) -> Result<(), StoreError
 fn advance(sql: &Sql<'_>, job: &Job, to: JobState, judgement: Judgement) -> Result<Written, StoreError> {
     let used = (judgement.event == JobEvent::TryAgain).then_some(judgement.used);
     let reason = Some(judgement.reason);
-    jobs::advance(sql, (job.id, job.state, job.attempt), &Change { to, reason, at_ms: now_ms(), used, stop_by: None })
+    let written = jobs::advance(sql, (job.id, job.state, job.attempt), &Change { to, reason, at_ms: now_ms(), used, stop_by: None })?;
+    // What fails without one must not keep the rule of an earlier try.
+    if written == Written::Yes && (to == JobState::Failed || !judgement.rule.is_empty()) {
+        jobs::set_rule(sql, job.id, &judgement.rule)?;
+    }
+    Ok(written)
 }

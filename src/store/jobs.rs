@@ -24,7 +24,7 @@ mod told;
 pub use list::{Filter, Order, list};
 pub use queue::{queued, scattered};
 pub use submit::{Key, NewJob, Submission, submit};
-pub use told::set_reason;
+pub use told::{rule, set_reason, set_rule};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {

@@ -25,6 +25,7 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migrations/0013_waiting.sql"),
     include_str!("migrations/0014_originals.sql"),
     include_str!("migrations/0015_ready_answers.sql"),
+    include_str!("migrations/0016_rule.sql"),
 ];
 
 /// Does the steps that are missing. Each is one transaction together with its number, so a crash

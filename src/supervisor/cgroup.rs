@@ -95,7 +95,10 @@ fn not_entered(group: &Path, error: &io::Error) -> String {
 /// What a run has used, as far as its groups can tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
+    /// For memory: of its own limit, of a group around ours, and of the whole machine.
     pub oom_kills: u64,
+    /// Whether it ran into its own limit; none where no limit holds.
+    pub reached_limit: Option<bool>,
     pub peak_memory_bytes: Option<u64>,
     pub cpu_ms: Option<u64>,
 }
@@ -212,6 +215,7 @@ impl Group {
         let mut usage = self.unified.as_ref().map(|(path, gives)| v2::usage(path, gives)).unwrap_or_default();
         if let Some((_, path)) = self.single.iter().find(|(controller, _)| *controller == Controller::Memory) {
             usage.oom_kills = v1::oom_kills(path);
+            usage.reached_limit = v1::reached_limit(path);
             usage.peak_memory_bytes = v1::peak_memory_bytes(path);
         }
         usage
@@ -351,6 +355,27 @@ mod tests {
         clear_away(&group, PATIENCE).unwrap();
         assert!(!group.exists());
         clear_away(&group, PATIENCE).unwrap();
+    }
+
+    #[test]
+    fn a_kill_by_the_machine_is_told_from_one_by_the_own_limit() {
+        let home = tempfile::tempdir().unwrap();
+        let group = home.path();
+        let write = |name: &str, text: &str| fs::write(group.join(name), text).unwrap();
+        let two = |events: &str| {
+            write("memory.events", events);
+            let usage = v2::usage(group, &[Controller::Memory]);
+            (usage.oom_kills, usage.reached_limit)
+        };
+        assert_eq!(two("low 0\nhigh 0\nmax 7\noom 1\noom_kill 1\n"), (1, Some(true)));
+        assert_eq!(two("low 0\nhigh 0\nmax 7\noom 0\noom_kill 1\n"), (1, Some(false)), "full of cache once, and that could be dropped");
+        assert_eq!(v2::usage(group, &[]).reached_limit, None);
+        let one = |failures: &str| {
+            write("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n");
+            write("memory.failcnt", failures);
+            (v1::oom_kills(group), v1::reached_limit(group))
+        };
+        assert_eq!((one("3\n"), one("0\n")), ((1, Some(true)), (1, Some(false))));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What can be seen beside a child that has failed, and soon cannot any more.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Read},
-    os::unix::fs::{FileExt, OpenOptionsExt},
+    os::unix::fs::FileExt,
     path::Path,
 };
 
@@ -64,30 +64,6 @@ pub fn spoke_at_ms(dir: &RunDir) -> Option<u64> {
     let mut entry = [0; Piece::ENCODED_BYTES];
     File::open(dir.index()).ok()?.read_exact(&mut entry).ok()?;
     Some(Piece::decode(&entry)?.at_us / 1000)
-}
-
-/// What the kernel's log says of killing this process for memory that was not its own group's. Most machines do not
-/// let us look, and then nothing is said.
-pub fn killed_by_machine(pid: i32) -> Option<String> {
-    const RECORDS_MAX: usize = 20_000;
-    let mut log = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open("/dev/kmsg").ok()?;
-    let mut record = [0; 8192];
-    let mut found = None;
-    for _ in 0..RECORDS_MAX {
-        let length = match log.read(&mut record) {
-            Ok(0) => break,
-            Ok(length) => length,
-            // Overwritten meanwhile: the next is there.
-            Err(error) if error.raw_os_error() == Some(libc::EPIPE) => continue,
-            Err(_) => break,
-        };
-        let text = String::from_utf8_lossy(&record[..length]);
-        let message = text.split_once(';').map_or("", |(_, message)| message).lines().next().unwrap_or_default().to_owned();
-        if message.contains(&format!("Killed process {pid} ")) {
-            found = Some(message);
-        }
-    }
-    found
 }
 
 #[cfg(test)]

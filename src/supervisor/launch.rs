@@ -24,6 +24,7 @@ use super::{
     journal::{now_ms, say},
     leash::{self, Down, Leash, Up},
     logs::Logs,
+    memory::{self, Witness},
     neighbours::Neighbours,
     pattern::Pattern,
     porter::Left,
@@ -51,6 +52,7 @@ pub struct Launched {
     pub stdout: OwnedFd,
     pub stderr: OwnedFd,
     pub group: Group,
+    pub witness: Witness,
     /// Where other tasks of the gang may start something in this one.
     pub door: Option<Door>,
     /// What was carried in stays where it is for as long as these are held; and so do the child's mounts, which would else
@@ -305,6 +307,7 @@ impl Begun {
             stdout,
             stderr,
             group: self.group,
+            witness: Witness::from_now([self.init, child]),
             door,
             _held: mounts.into_iter().collect(),
             porter: None,
@@ -346,18 +349,19 @@ impl Begun {
         ground.home.knock(&Report::Preparing { what, zh });
         let Ends { leash, go, stdout, stderr, .. } = &self.ends;
         let cause = Setup { leash, go, stdout, stderr, stop: ground.stop }.run(logs).err()?;
-        let kills = self.group.usage().oom_kills;
+        let for_memory = memory::cause(self.group.usage(), &ground.order.limits, None);
         logs.say(&format!("{cause}; the command was not started"));
         let _ = logs.finish();
         match cause {
-            Cause::SetupFailed { .. } if kills > 0 => Some(Cause::OutOfMemory { limit_bytes: ground.order.limits.memory_bytes, kills }),
+            Cause::SetupFailed { .. } => Some(for_memory.unwrap_or(cause)),
             cause => Some(cause),
         }
     }
 
     fn why_init_died(&self) -> Failed {
         let usage = self.group.usage();
-        let why = if usage.oom_kills > 0 { "its memory limit is too small even to start it" } else { "init died before it was ready" };
+        let too_small = usage.oom_kills > 0 && usage.reached_limit != Some(false);
+        let why = if too_small { "its memory limit is too small even to start it" } else { "init died before it was ready" };
         Failed::Cause(platform(why.into()))
     }
 

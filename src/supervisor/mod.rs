@@ -19,6 +19,7 @@ pub mod letter;
 mod life;
 pub mod lock;
 mod logs;
+mod memory;
 mod mounts;
 mod neighbours;
 mod nursery;

@@ -132,6 +132,7 @@ impl Open {
         let inside = launched.group.inside();
         let has_group = !inside.is_empty();
         let pids = if has_group { inside } else { processes::family(launched.init) };
+        launched.witness.note(&pids);
         let account = processes::account(&pids);
         from_group_or_processes(launched, has_group, &account, (&mut reading, basis));
         self.disk_and_network(launched, (&pids, &account), (&mut reading, basis));

@@ -22,11 +22,11 @@ use tokio::{
 
 use super::{
     cgroup::Usage,
-    clues,
     journal::{now_ms, say},
     launch::{LastAccount, Launched, wait_for_end},
     leash::{Down, Up},
     logs::{Logs, Read},
+    memory,
     porter::Left,
     signals, tree,
 };
@@ -201,22 +201,21 @@ pub fn conclude(launched: &Launched, logs: &mut Logs, seen: Seen, limits: &Limit
 }
 
 fn ending(launched: &Launched, seen: Seen, usage: Usage, limits: &Limits) -> Ending {
-    let cause = cause(seen, usage, limits);
-    let clues = (cause.state() == TaskState::Failed).then(|| Box::new(clues(launched, seen, &cause, limits)));
+    let kernel_log = launched.witness.killed();
+    let cause = cause(seen, limits, memory::cause(usage, limits, kernel_log.as_deref()));
+    let clues = (cause.state() == TaskState::Failed).then(|| Box::new(Clues { kernel_log, ..clues(launched, seen, limits) }));
     let (peak_memory_bytes, cpu_ms) = (usage.peak_memory_bytes, usage.cpu_ms);
     let ended_at_ms = seen.kept_since_ms.unwrap_or_else(now_ms);
     Ending { peak_memory_bytes, cpu_ms, clues, ..Ending::new(cause, Some(launched.started_at_ms), ended_at_ms) }
 }
 
-/// What its group and the kernel tell of it.
-fn clues(launched: &Launched, seen: Seen, cause: &Cause, limits: &Limits) -> Clues {
+/// What its group tells of it.
+fn clues(launched: &Launched, seen: Seen, limits: &Limits) -> Clues {
     let refused = launched.group.refused_processes();
     let shm = |(free_bytes, all_bytes)| FullPlace { place: "/dev/shm".into(), free_bytes, all_bytes };
-    let killed = matches!(cause, Cause::Signaled { signal: libc::SIGKILL } | Cause::Exited { code: 137 });
     Clues {
         full: seen.full_shm.map(shm).into_iter().collect(),
         processes: (refused > 0).then_some(ProcessLimit { refused, most: limits.processes_max }),
-        kernel_log: if killed { clues::killed_by_machine(launched.child) } else { None },
         core_dumped: seen.status.is_some_and(|status| libc::WCOREDUMP(status)),
         ..Clues::default()
     }
@@ -243,20 +242,19 @@ fn end_the_rest(porter: Option<&Left>) {
 
 /// How it ended, from what was seen.
 ///
-/// An out-of-memory kill counts when the main process did not succeed: it may have been a child of it
+/// A kill for memory counts when the main process did not succeed: it may have been a child of it
 /// that was killed, and the failure that followed is the same story.
-fn cause(seen: Seen, usage: Usage, limits: &Limits) -> Cause {
-    let out_of_memory = Cause::OutOfMemory { limit_bytes: limits.memory_bytes, kills: usage.oom_kills };
-    match seen.status {
+fn cause(seen: Seen, limits: &Limits, for_memory: Option<Cause>) -> Cause {
+    match (seen.status, for_memory) {
         _ if seen.stopping => match seen.over_disk_bytes.zip(limits.disk_bytes) {
             Some((used_bytes, limit_bytes)) => Cause::OverDisk { limit_bytes, used_bytes },
             None => Cause::Stopped { killed: seen.killed },
         },
-        Some(status) if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 => Cause::Exited { code: 0 },
-        Some(_) | None if usage.oom_kills > 0 => out_of_memory,
-        Some(status) if libc::WIFEXITED(status) => Cause::Exited { code: libc::WEXITSTATUS(status) },
-        Some(status) => Cause::Signaled { signal: libc::WTERMSIG(status) },
-        None => Cause::Unknown { why: "the first process of its tree was killed from outside".into() },
+        (Some(status), _) if libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0 => Cause::Exited { code: 0 },
+        (Some(_) | None, Some(for_memory)) => for_memory,
+        (Some(status), None) if libc::WIFEXITED(status) => Cause::Exited { code: libc::WEXITSTATUS(status) },
+        (Some(status), None) => Cause::Signaled { signal: libc::WTERMSIG(status) },
+        (None, None) => Cause::Unknown { why: "the first process of its tree was killed from outside".into() },
     }
 }
 
@@ -267,8 +265,9 @@ mod tests {
     const LIMITS: Limits = Limits { cpus_milli: 0, memory_bytes: 50 << 20, shared_memory_bytes: 0, disk_bytes: None, processes_max: 0 };
 
     fn said(status: Option<i32>, stopping: bool, oom_kills: u64) -> String {
-        let usage = Usage { oom_kills, ..Usage::default() };
-        cause(Seen { status, stopping, killed: false, ..Seen::default() }, usage, &LIMITS).to_string()
+        let usage = Usage { oom_kills, reached_limit: Some(true), ..Usage::default() };
+        let seen = Seen { status, stopping, killed: false, ..Seen::default() };
+        cause(seen, &LIMITS, memory::cause(usage, &LIMITS, None)).to_string()
     }
 
     #[test]

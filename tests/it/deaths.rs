@@ -195,6 +195,19 @@ fn out_of_memory_is_never_tried_for_ever_and_what_ends_the_same_way_not_at_all()
 }
 
 #[test]
+fn the_rule_that_is_told_is_the_one_that_decided_and_not_that_of_the_first_failure() {
+    let house = House::with_args(&FOUR_CPUS);
+    // The first would never be tried again; it is the second that decides the job, and its failure may well be.
+    let command = "if [ $TRAINMASTER_TASK_INDEX = 0 ]; then no-such-program; else sleep 2; exit 3; fi";
+    let roles = json!({ "main": { "cpus": 0.5, "tasks": 2, "completion": { "min_failed": 2 }, "command": command } });
+    let job = house.submit(&json!({ "name": "two", "retries": 1, "roles": roles }).to_string());
+    let shown = house.wait_for(&job, "failed");
+    let [en, zh] = explained(&house, &job);
+    assert_eq!(en["failure"]["task"], "main-0", "{en:#}");
+    assert_eq!((&en["rule"], &zh["rule"]), (&json!("all 1 retries are used"), &json!("1 次重试已全部用完")), "{shown:#}");
+}
+
+#[test]
 fn the_first_task_to_fail_is_told_with_its_traceback_and_what_it_did_to_the_others() {
     let house = House::with_args(&FOUR_CPUS);
     let code = house.place();

@@ -149,6 +149,45 @@ fn lines_can_be_followed_with_a_filter_through_a_restart() {
     assert!(text(&out.stdout) == wanted, "{}\nwas to be\n{wanted}\n{}", text(&out.stdout), text(&out.stderr));
 }
 
+#[test]
+fn whoever_begins_to_follow_several_tasks_sees_what_is_there_in_the_order_of_its_times() {
+    let house = House::new();
+    // Each waits for the other's last word, so that they speak in turn.
+    let command = "i=$TRAINMASTER_TASK_INDEX; n=$i; while [ $n -lt 8 ]; do \
+        until [ $n = 0 ] || [ -e /cache/said-$((n-1)) ]; do sleep 0.01; done; \
+        echo word $n; sleep 0.01; : > /cache/said-$n; n=$((n+2)); done; \
+        until [ -e /cache/go ]; do sleep 0.01; done; echo last of $i; printf 'no end'";
+    let roles = serde_json::json!({ "w": { "tasks": 2, "cpus": 0.1, "memory": "64MiB", "command": command } });
+    let job = house.submit(&serde_json::json!({ "name": "turns", "roles": roles }).to_string());
+    house.wait_for_output(&job, "w-1", "word 7\n");
+    let follower = house.cli_in_background(&["logs", "-f", &job]);
+    std::fs::write(house.data().join("cache/go"), "").unwrap();
+    house.wait_for(&job, "succeeded");
+    let while_it_ran = text(&follower.wait_with_output().unwrap().stdout);
+    for said in [while_it_ran, printed(&house, &["logs", "-f", &job])] {
+        let words: Vec<&str> = said.lines().filter_map(|line| line.split_once("word ")).map(|(_, number)| number).collect();
+        assert_eq!(words, ["0", "1", "2", "3", "4", "5", "6", "7"], "{said}");
+        assert_eq!((said.matches("last of").count(), said.matches("no end").count()), (2, 2), "{said}");
+    }
+}
+
+#[test]
+fn a_part_of_a_log_is_what_was_asked_for() {
+    let house = House::new();
+    let job = house.submit_line("parts", "printf 'a\\nhit 1\\nb\\nc\\nhit 2\\nd\\nhit 3\\ne\\n'; echo aside >&2");
+    house.wait_for(&job, "succeeded");
+    let part = |args: &[&str]| printed(&house, &[&["logs", &job, "--no-platform"], args].concat());
+    assert_eq!(part(&["--grep", "hit", "--head", "1", "-C", "1"]), "a\nhit 1\nb\n");
+    assert_eq!(part(&["--grep", "hit", "--head", "2", "-C", "1"]), "a\nhit 1\nb\nc\nhit 2\nd\n");
+    assert_eq!(part(&["--grep", "hit", "--tail", "1", "-C", "1", "--stream", "stdout"]), "d\nhit 3\ne\n");
+    assert_eq!(part(&["--head", "2", "--stream", "stdout"]), "a\nhit 1\n");
+    assert_eq!(part(&["--tail-bytes", "4", "--stream", "stdout"]), "3\ne\n");
+    assert_eq!(part(&["--tail-bytes", "4096", "--stream", "stderr"]), "aside\n");
+    assert_eq!(part(&["--task", "parts_main_1", "--stream", "stderr"]), "aside\n");
+    let by_container = text(&house.get(&format!("/api/v1/jobs/{job}/follow?task=parts_main_1")).unwrap());
+    assert!(by_container.contains("aside"), "{by_container}");
+}
+
 /// What a reader is told of a job's lines, the id and the data of each.
 fn told(house: &House, job: &str, after: &str) -> Vec<(String, Value)> {
     let authority = house.url().trim_start_matches("http://").to_owned();

@@ -60,6 +60,7 @@ pub enum CauseKind {
     Exited,
     Signaled,
     OutOfMemory,
+    MachineMemory,
     OverDisk,
     Stopped,
     CannotStart,
@@ -71,7 +72,6 @@ pub enum CauseKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fact {
-    MachineMemory,
     ShmFull,
     DiskFull,
     ProcessLimit,

@@ -21,7 +21,7 @@ pub fn matches(entry: &Entry, cause: &Cause, clues: &Clues) -> Option<Matched> {
     let holds = when.exit.as_ref().is_none_or(|codes| own_code(cause).is_some_and(|code| codes.contains(&code)))
         && when.signal.as_ref().is_none_or(|signals| signal_of(cause).is_some_and(|signal| signals.contains(&signal)))
         && when.cause.is_none_or(|kind| kind == kind_of(cause))
-        && when.whose.is_none_or(|whose| matches!(cause, Cause::CannotStart { whose: its, .. } if *its == whose))
+        && when.whose.is_none_or(|whose| cause.whose() == Some(whose))
         && when.fact.is_none_or(|fact| is_fact(fact, clues));
     let mut matched = Matched::default();
     let found = holds
@@ -71,6 +71,7 @@ fn why_of(cause: &Cause) -> &str {
         Cause::Exited { .. }
         | Cause::Signaled { .. }
         | Cause::OutOfMemory { .. }
+        | Cause::MachineMemory { .. }
         | Cause::OverDisk { .. }
         | Cause::Stopped { .. }
         | Cause::SetupFailed { .. } => "",
@@ -82,6 +83,7 @@ fn own_code(cause: &Cause) -> Option<i32> {
         Cause::Exited { code } => Some(*code),
         Cause::Signaled { .. }
         | Cause::OutOfMemory { .. }
+        | Cause::MachineMemory { .. }
         | Cause::OverDisk { .. }
         | Cause::Stopped { .. }
         | Cause::CannotStart { .. }
@@ -96,6 +98,7 @@ pub fn signal_of(cause: &Cause) -> Option<i32> {
         Cause::Signaled { signal } => Some(*signal),
         Cause::Exited { code } => Some(code - 128).filter(|signal| (1..=31).contains(signal)),
         Cause::OutOfMemory { .. }
+        | Cause::MachineMemory { .. }
         | Cause::OverDisk { .. }
         | Cause::Stopped { .. }
         | Cause::CannotStart { .. }
@@ -109,6 +112,7 @@ fn kind_of(cause: &Cause) -> CauseKind {
         Cause::Exited { .. } => CauseKind::Exited,
         Cause::Signaled { .. } => CauseKind::Signaled,
         Cause::OutOfMemory { .. } => CauseKind::OutOfMemory,
+        Cause::MachineMemory { .. } => CauseKind::MachineMemory,
         Cause::OverDisk { .. } => CauseKind::OverDisk,
         Cause::Stopped { .. } => CauseKind::Stopped,
         Cause::CannotStart { .. } => CauseKind::CannotStart,
@@ -120,7 +124,6 @@ fn kind_of(cause: &Cause) -> CauseKind {
 fn is_fact(fact: Fact, clues: &Clues) -> bool {
     let is_shared_memory = |place: &str| place == "/dev/shm";
     match fact {
-        Fact::MachineMemory => clues.kernel_log.is_some(),
         Fact::ShmFull => clues.full.iter().any(|it| is_shared_memory(&it.place)),
         Fact::DiskFull => clues.full.iter().any(|it| !is_shared_memory(&it.place)),
         Fact::ProcessLimit => clues.processes.is_some_and(|it| it.refused > 0),

@@ -55,11 +55,15 @@ fn the_exact_cause_is_preferred_to_the_general_one() {
 
 #[test]
 fn what_was_measured_is_evidence() {
-    let mut ending = ended(Cause::Signaled { signal: 9 }, "");
+    let mut ending = ended(Cause::MachineMemory { limit_bytes: None, kills: 1 }, "");
     let line = "Out of memory: Killed process 77 (python3)".to_owned();
     ending.clues.as_mut().unwrap().kernel_log = Some(line.clone());
     let found = diagnose(&ending, Catalogue::ours()).unwrap();
-    assert_eq!((found.id.as_str(), found.retry, found.evidence), ("machine-memory", RetryClass::Platform, vec![line]));
+    assert_eq!((found.id.as_str(), found.retry, found.evidence), ("machine-memory-unlimited", RetryClass::Bounded, vec![line.clone()]));
+    ending.cause = Cause::MachineMemory { limit_bytes: Some(64 << 20), kills: 1 };
+    let found = diagnose(&ending, Catalogue::ours()).unwrap();
+    let counter = "control group: oom_kill 1".to_owned();
+    assert_eq!((found.id.as_str(), found.retry, found.evidence), ("machine-memory", RetryClass::Platform, vec![counter, line]));
 
     let mut ending = ended(Cause::Signaled { signal: 7 }, "");
     let full = FullPlace { place: "/dev/shm".into(), free_bytes: 0, all_bytes: 64 << 20 };

@@ -115,6 +115,15 @@ fn rules_of_ones_own_say_what_is_what() {
 }
 
 #[test]
+fn rules_of_ones_own_see_every_frame_of_a_bar() {
+    let printed = Printed { rules: vec![Rule::parse(r"batch (?P<step>\d+)/\d+ err (?P<err>\S+)").unwrap()] };
+    assert_eq!(
+        read(&printed, "batch 1/3 err 0.5\rbatch 2/3 err 0.25\rbatch 3/3 err 0.125\ndone\n"),
+        ["1 err=0.5", "2 err=0.25", "3 err=0.125"]
+    );
+}
+
+#[test]
 fn a_rule_that_cannot_work_is_refused_in_words() {
     let refused = |text: &str| Rule::parse(text).unwrap_err().to_string();
     assert_eq!(refused("(?P<loss>"), "is not a regular expression: unclosed group");

@@ -21,7 +21,7 @@ use model::{
 
 use super::{
     LinesQuery,
-    merge::{Key, Span},
+    merge::{Key, Merge, Span},
     page::{Sieve, view},
     pattern::Pattern,
     source::{Forward, Reading},
@@ -62,6 +62,7 @@ pub fn follow(
         },
         sent: last_event_id(headers).map(|id| parse_cursor(&id)).unwrap_or_default(),
         sieve: Sieve::new(pattern, query.context.unwrap_or(0).min(super::CONTEXT_MAX)),
+        past: Past::Unread,
         logs: BTreeMap::new(),
         open: query.open.then(BTreeMap::new),
         waiting: VecDeque::new(),
@@ -78,11 +79,19 @@ struct Beginning {
     streams: Streams,
 }
 
+/// What several logs held when the following began: it comes in the order of its times, and what is written later as it is written.
+enum Past {
+    Unread,
+    Open(Box<Merge>),
+    Told,
+}
+
 struct Follower {
     watched: Watched,
     begin: Beginning,
     sent: Sent,
     sieve: Sieve,
+    past: Past,
     /// The attempt of each task that is read now.
     logs: BTreeMap<TaskName, Forward>,
     /// How much was told of lines without an end, by run and place in its log, if they are wanted.
@@ -160,7 +169,56 @@ impl Follower {
         Ok(())
     }
 
+    /// Answers whether all of it is told.
+    async fn read_past(&mut self) -> Result<bool, Error> {
+        let mut merge = match std::mem::replace(&mut self.past, Past::Told) {
+            Past::Told => return Ok(true),
+            // One log is in order by itself.
+            Past::Unread if self.watched.tasks.len() < 2 => return Ok(true),
+            Past::Unread => self.open_past().await?,
+            Past::Open(merge) => merge,
+        };
+        let (merge, lines) = blocking(move || some_of(&mut merge).map(|lines| (merge, lines))).await?;
+        for (key, line) in lines {
+            self.take(&key, line);
+        }
+        for (key, line) in self.sieve.let_through() {
+            self.tell(&key, &line)?;
+        }
+        if !merge.is_at_end() {
+            self.past = Past::Open(merge);
+            return Ok(false);
+        }
+        for log in merge.into_logs() {
+            let (run, is_over) = (log.reading.run.clone(), log.reading.is_over);
+            self.note_read(&run, if is_over { log.place_behind_all() } else { log.place() });
+            if !is_over {
+                self.logs.insert(run.task, log.go_on());
+            }
+        }
+        Ok(true)
+    }
+
+    /// Every attempt of every task; those before the last one are over.
+    async fn open_past(&mut self) -> Result<Box<Merge>, Error> {
+        let mut logs = Vec::new();
+        for attempts in self.watched.tasks.clone().iter() {
+            for run in attempts {
+                let mut log = self.open(run).await?;
+                log.reading.is_over = attempts.iter().any(|it| it.attempt > run.attempt);
+                // Whoever is cut off goes on here, also where the last lines are others by then.
+                self.sent.entry((run.task.clone(), run.attempt)).or_insert(log.place());
+                logs.push(log);
+            }
+        }
+        let now = move || Ok(Box::new(Merge::of(logs.into_iter().map(Forward::until_now).collect::<Result<_, _>>()?)));
+        blocking(now).await
+    }
+
     async fn read_logs(&mut self) -> Result<bool, Error> {
+        if !self.read_past().await? {
+            return Ok(false);
+        }
         let mut is_quiet = true;
         for attempts in self.watched.tasks.clone().iter() {
             if self.waiting.len() >= LINES_WAITING_MAX {
@@ -213,12 +271,8 @@ impl Follower {
     /// Each line that is let through says in its id that it was sent, and the last one that the log was read as far as `place`.
     fn sift(&mut self, run: &RunKey, lines: Vec<LogLine>, place: u64) -> Result<(), Error> {
         for line in lines {
-            let at_us = line.at_us;
-            let is_wanted = self.begin.span.until_ms.is_none_or(|until| at_us < until.saturating_mul(1000));
-            if is_wanted {
-                let key = Key { at_us, task: run.task.clone(), attempt: run.attempt, end: line.end };
-                self.sieve.take(None, &key, view(&key, line));
-            }
+            let key = Key { at_us: line.at_us, task: run.task.clone(), attempt: run.attempt, end: line.end };
+            self.take(&key, line);
         }
         let mut through = self.sieve.let_through();
         let last = through.pop();
@@ -227,6 +281,12 @@ impl Follower {
         }
         self.note_read(run, place);
         last.map_or(Ok(()), |(key, line)| self.tell(&key, &line))
+    }
+
+    fn take(&mut self, key: &Key, line: LogLine) {
+        if self.begin.span.until_ms.is_none_or(|until| line.at_us < until.saturating_mul(1000)) {
+            self.sieve.take(None, key, view(key, line));
+        }
     }
 
     fn tell(&mut self, key: &Key, line: &LineView) -> Result<(), Error> {
@@ -241,6 +301,18 @@ impl Follower {
         let held_end = self.sieve.first_held(run);
         self.sent.insert((run.task.clone(), run.attempt), held_end.map_or(place, |end| end.saturating_sub(1)));
     }
+}
+
+/// As many lines as may wait for a reader, without those that may still grow.
+fn some_of(merge: &mut Merge) -> std::io::Result<Vec<(Key, LogLine)>> {
+    merge.go_on()?;
+    let mut lines = Vec::new();
+    while lines.len() < LINES_WAITING_MAX
+        && let Some((key, line, may_grow)) = merge.next()?
+    {
+        lines.extend((!may_grow).then_some((key, line)));
+    }
+    Ok(lines)
 }
 
 fn read_on(mut log: Forward) -> std::io::Result<(Forward, Vec<LogLine>)> {

@@ -82,11 +82,13 @@ pub struct Merge {
     budget: Budget,
     /// Lines beyond this place are not told: somebody has not read so far.
     paused: Option<Key>,
+    /// Who has not.
+    behind: Vec<usize>,
 }
 
 impl Merge {
     pub fn open(readings: Vec<Reading>, begin: Begin, span: Span) -> io::Result<Self> {
-        let mut merge = Self { sources: Vec::new(), heads: BTreeMap::new(), begin, span, budget: Budget::new(), paused: None };
+        let mut merge = Self::empty(begin, span);
         for reading in readings {
             if let Some(source) = source(reading, &merge.begin, span)? {
                 merge.sources.push(source);
@@ -94,6 +96,31 @@ impl Merge {
             }
         }
         Ok(merge)
+    }
+
+    fn empty(begin: Begin, span: Span) -> Self {
+        Self { sources: Vec::new(), heads: BTreeMap::new(), begin, span, budget: Budget::new(), paused: None, behind: Vec::new() }
+    }
+
+    /// Forwards, each log from its own place.
+    pub fn of(logs: Vec<Forward>) -> Self {
+        let behind = (0..logs.len()).collect();
+        Self { sources: logs.into_iter().map(Source::Forward).collect(), behind, ..Self::empty(Begin::Start, Span::default()) }
+    }
+
+    /// Reads on where it was time to stop.
+    pub fn go_on(&mut self) -> io::Result<()> {
+        (self.budget, self.paused) = (Budget::new(), None);
+        std::mem::take(&mut self.behind).into_iter().try_for_each(|number| self.refill(number))
+    }
+
+    /// The logs that were read forwards, as far as they were.
+    pub fn into_logs(self) -> Vec<Forward> {
+        let forward = |source| match source {
+            Source::Forward(log) => Some(log),
+            Source::Backward(_) => None,
+        };
+        self.sources.into_iter().filter_map(forward).collect()
     }
 
     /// The next line, whether or not it may still grow.
@@ -144,6 +171,7 @@ impl Merge {
                 Next::Paused { at_us, end } => {
                     let at = key(at_us, end);
                     self.pause(at);
+                    self.behind.push(number);
                     return Ok(());
                 }
             };

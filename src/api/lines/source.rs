@@ -77,11 +77,23 @@ pub struct Forward {
     ready: VecDeque<LogLine>,
     at_end: bool,
     last_us: u64,
+    /// What lies behind this place is left for later.
+    until: Option<u64>,
 }
 
 impl Forward {
     pub fn new(reading: Reading, from: u64) -> Self {
-        Self { reading, at: None, from, assembler: Assembler::default(), ready: VecDeque::new(), at_end: false, last_us: 0 }
+        Self { reading, at: None, from, assembler: Assembler::default(), ready: VecDeque::new(), at_end: false, last_us: 0, until: None }
+    }
+
+    /// Only what is there now, until it is told to go on.
+    pub fn until_now(self) -> io::Result<Self> {
+        let length = LogFiles::open(&self.reading.dir)?.map_or(Ok(0), |files| files.length())?;
+        Ok(Self { until: Some(length), ..self })
+    }
+
+    pub fn go_on(self) -> Self {
+        Self { until: None, ..self }
     }
 
     /// Lines whose end is known; at the end of the log also those without one.
@@ -155,7 +167,8 @@ impl Forward {
                 ready.push_back(line);
             }
         };
-        let stopped = step(&files, (at, self.reading.block_bytes), &mut self.assembler, &mut keep)?;
+        let most = self.until.map_or(u64::MAX, |until| until.saturating_sub(at)).min(self.reading.block_bytes);
+        let stopped = if most == 0 { at } else { step(&files, (at, most), &mut self.assembler, &mut keep)? };
         self.at_end = stopped == at;
         self.at = Some(stopped);
         Ok(stopped - at)

@@ -16,10 +16,24 @@ use crate::{
     client::Call,
 };
 
-pub async fn download(context: &Context, job: &JobDetail, args: &LogsArgs, to: &Path) -> Result<Exit, Failure> {
+/// An archive has every log as it lies on the disk.
+pub fn check(args: &LogsArgs) -> Result<(), Failure> {
+    match &args.download {
+        Some(to) if args.no_platform && is_archive(to) => {
+            let refused = format!("--no-platform cannot be used with --download {}: an archive has every byte", to.display());
+            Err(Failure::usage(refused).hint("give a directory in its place"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn is_archive(to: &Path) -> bool {
     let name = to.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let is_archive = [".tar.gz", ".tgz"].iter().any(|end| name.ends_with(end));
-    let saved = if is_archive { archive(context, job, args, to).await? } else { files(context, job, args, to).await? };
+    [".tar.gz", ".tgz"].iter().any(|end| name.ends_with(end))
+}
+
+pub async fn download(context: &Context, job: &JobDetail, args: &LogsArgs, to: &Path) -> Result<Exit, Failure> {
+    let saved = if is_archive(to) { archive(context, job, args, to).await? } else { files(context, job, args, to).await? };
     output::note(&format!("{}: {saved} in {}", label(&job.summary), to.display()));
     Ok(Exit::Done)
 }

@@ -36,6 +36,7 @@ pub struct Logs {
 }
 
 /// What a job that is over has on disk.
+#[derive(Clone)]
 struct Ended {
     at_ms: u64,
     bytes: u64,
@@ -94,11 +95,15 @@ fn drop_what_is_too_much(data: &Path, mut ended: Vec<Ended>, keeping: Keeping, n
     ended.sort_by_key(|job| std::cmp::Reverse(job.at_ms));
     let (mut kept_bytes, mut dropped) = (0u64, 0);
     for job in &ended {
-        kept_bytes = kept_bytes.saturating_add(job.bytes);
-        if let Some(why) = too_much(job.at_ms, kept_bytes, keeping, now_ms) {
-            for run in &job.runs {
-                dropped += usize::from(drop_log(&RunDir::new(data, run), why, now_ms)?);
+        let with_it = kept_bytes.saturating_add(job.bytes);
+        match too_much(job.at_ms, with_it, keeping, now_ms) {
+            Some(why) => {
+                for run in &job.runs {
+                    dropped += usize::from(drop_log(&RunDir::new(data, run), why, now_ms)?);
+                }
             }
+            // What is dropped takes no room from those that ended before it.
+            None => kept_bytes = with_it,
         }
     }
     Ok(dropped)
@@ -136,6 +141,34 @@ fn drop_log(dir: &RunDir, why: Dropped, at_ms: u64) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn ended(data: &Path, number: u64, at_ms: u64, bytes: usize) -> Ended {
+        let run = RunKey { job: JobId::new(number, &[7; 10]), task: "main-0".parse().unwrap(), attempt: 1 };
+        let dir = RunDir::new(data, &run);
+        std::fs::create_dir_all(dir.path()).unwrap();
+        if !dir.log().exists() {
+            std::fs::write(dir.log(), vec![b'x'; bytes]).unwrap();
+            std::fs::write(dir.index(), "").unwrap();
+        }
+        Ended { at_ms, bytes: 0, runs: vec![run] }
+    }
+
+    #[test]
+    fn what_was_dropped_takes_no_room_from_what_ended_before_it() {
+        let data = tempfile::tempdir().unwrap();
+        let keeping = Keeping { keep_bytes: Some(100 << 10), ..Keeping::default() };
+        let has =
+            |number: u64| ended(data.path(), number, 0, 0).runs.iter().map(|run| on_disk(&RunDir::new(data.path(), run))).sum::<u64>();
+        let of = |number, kib: usize| ended(data.path(), number, number, kib << 10);
+        // The second does not fit beside the third, and the first does.
+        let jobs = || vec![of(1, 40), of(2, 90), of(3, 40)];
+        assert_eq!(drop_what_is_too_much(data.path(), jobs(), keeping, 1000).unwrap(), 1);
+        assert_eq!([has(1), has(2), has(3)], [40 << 10, 0, 40 << 10]);
+        assert_eq!(drop_what_is_too_much(data.path(), jobs(), keeping, 1000).unwrap(), 0, "and it stays so");
+        let later = [jobs(), vec![of(4, 52)]].concat();
+        assert_eq!(drop_what_is_too_much(data.path(), later, keeping, 1000).unwrap(), 1);
+        assert_eq!([has(1), has(2), has(3), has(4)], [0, 0, 40 << 10, 52 << 10]);
+    }
 
     #[test]
     fn logs_go_by_age_and_by_how_much_there_is() {

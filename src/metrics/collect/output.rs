@@ -48,6 +48,21 @@ pub struct FileState {
     pub skips_line: bool,
     /// It is damaged.
     pub is_given_up: bool,
+    /// Where the curves of a file of lines stand, once it was read.
+    #[serde(default)]
+    group: Option<String>,
+}
+
+impl FileState {
+    /// The same file written anew keeps its place.
+    fn anew(&self) -> Self {
+        Self { group: self.group.clone(), ..Self::default() }
+    }
+
+    /// Also of one that was read before files had places of their own.
+    fn stands_in(&self, directory: &str) -> bool {
+        self.group.as_deref().map_or(self.offset > 0, |group| group == directory)
+    }
 }
 
 #[derive(Clone)]
@@ -113,7 +128,7 @@ impl Output {
                 }
                 entries_left -= 1;
                 let (Ok(kind), Some(name)) = (entry.file_type(), entry.file_name().to_str().map(String::from)) else { continue };
-                let path = if directory.is_empty() { name.clone() } else { format!("{directory}/{name}") };
+                let path = joined(&directory, &name);
                 if kind.is_dir() && depth < DEPTH_MAX && path.len() <= GROUP_BYTES_MAX {
                     directories.push((path, depth + 1));
                 } else if kind.is_file() && (is_events(&name) || plan.files.contains(&name)) {
@@ -161,13 +176,17 @@ impl Output {
             batch.note(reading.attempt, &text)?;
         }
         let Ok(file) = Beneath::open(&self.root, Links::Never).and_then(|it| it.file(path)) else { return Ok(0) };
-        let (group, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let (directory, name) = split(path);
         let mut state = self.files.get(path).cloned().unwrap_or_default();
         let metadata = file.metadata()?;
         let end = reading.end(path, metadata.len());
+        let group = &if is_events(name) { directory.to_owned() } else { self.group_of_lines(path) };
         if !goes_on(&file, &metadata, &state)? {
-            state = FileState::default();
-            forget(batch, reading.attempt, source_of(name), group)?;
+            state = state.anew();
+            // Event files of one directory are one run, and whose point was whose is not known any more.
+            if !is_events(name) || !self.has_another(path, is_events) {
+                forget(batch, reading.attempt, source_of(name), group)?;
+            }
         }
         let read = if is_events(name) {
             let restarts = self.directories.entry(group.to_owned()).or_default();
@@ -176,6 +195,7 @@ impl Output {
             batch.set_position(Kind::Directory, group, &self.directories[group])?;
             read
         } else {
+            state.group = Some(group.clone());
             let lines = Lines { attempt: reading.attempt, group, format: Format::of(name), end, is_whole: reading.is_over };
             lines.read(batch, &file, &mut state, bytes_max)?
         };
@@ -184,6 +204,29 @@ impl Output {
         self.files.insert(path.to_owned(), state);
         Ok(read)
     }
+
+    /// A directory is the group of the first file of lines that is read in it. Any other one stands under its own path: its curves
+    /// have the same names, and are none of the first one's.
+    fn group_of_lines(&self, path: &str) -> String {
+        let (directory, _) = split(path);
+        let is_its_own = self.files.get(path).is_some_and(|state| state.stands_in(directory));
+        let is_taken = self.has_another(path, |name| !is_events(name) && self.files[&joined(directory, name)].stands_in(directory));
+        if is_its_own || !is_taken { directory.to_owned() } else { path.to_owned() }
+    }
+
+    /// Whether there is another file in the same directory with such a name.
+    fn has_another(&self, path: &str, is_such: impl Fn(&str) -> bool) -> bool {
+        let (directory, _) = split(path);
+        self.files.keys().filter(|other| *other != path).map(|other| split(other)).any(|(place, name)| place == directory && is_such(name))
+    }
+}
+
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+fn joined(directory: &str, name: &str) -> String {
+    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
 }
 
 fn is_events(name: &str) -> bool {

@@ -2,7 +2,10 @@
 
 use std::{fs::OpenOptions, io::Write};
 
-use model::logs::{Piece, Stream};
+use model::{
+    logs::{Piece, Stream},
+    tfevents::crc32c,
+};
 
 use super::*;
 use crate::metrics::{
@@ -164,6 +167,23 @@ fn a_file_that_was_written_anew_counts_as_it_is_now() {
 }
 
 #[test]
+fn two_files_in_one_directory_are_two_groups_and_one_written_anew_leaves_the_other_alone() {
+    let home = Home::new();
+    home.write("eval/metrics.jsonl", "{\"step\": 1, \"loss\": 0.5}\n");
+    home.turn();
+    home.write("eval/metrics.csv", "epoch,loss\n1,5\n2,4\n");
+    home.turn();
+    let jsonl = "1 file eval/loss 1:0.5";
+    assert_eq!(home.seen(), [jsonl, "1 file eval/metrics.csv/loss 1:5 2:4"]);
+    fs::write(home.rundir(1).output().join("eval/metrics.csv"), "epoch,loss\n1,9\n").unwrap();
+    home.turn();
+    assert_eq!(home.seen(), [jsonl, "1 file eval/metrics.csv/loss 1:9"]);
+    fs::write(home.rundir(1).output().join("eval/metrics.jsonl"), "{\"step\": 3, \"loss\": 7}\n").unwrap();
+    home.turn();
+    assert_eq!(home.seen(), ["1 file eval/loss 3:7", "1 file eval/metrics.csv/loss 1:9"]);
+}
+
+#[test]
 fn attempts_share_the_output_and_each_has_what_was_new_in_it() {
     let home = Home::new();
     home.write("metrics.jsonl", "{\"step\": 1, \"loss\": 5}\n{\"step\": 2, \"loss\": 4}\n");
@@ -215,6 +235,31 @@ fn nothing_outside_of_the_output_is_read_and_nothing_but_files() {
     home.turn();
     assert_eq!(home.seen(), ["1 file e/loss 1:1"]);
     assert!(!home.is_marked(1));
+}
+
+/// A record of an event file: one value at one step.
+fn scalar(step: u8, tag: &str, value: f32) -> Vec<u8> {
+    let part = |number: u8, bytes: &[u8]| [&[number << 3 | 2, bytes.len() as u8], bytes].concat();
+    let value = part(1, &[part(1, tag.as_bytes()), vec![21], value.to_le_bytes().to_vec()].concat());
+    let payload = [&[9], &1.5_f64.to_le_bytes()[..], &[16, step], &part(5, &value)].concat();
+    let masked = |bytes: &[u8]| crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes();
+    let length = (payload.len() as u64).to_le_bytes();
+    [&length[..], &masked(&length), &payload, &masked(&payload)].concat()
+}
+
+#[test]
+fn an_event_file_that_is_written_anew_leaves_alone_what_another_one_said() {
+    let home = Home::new();
+    let logs = home.rundir(1).output().join("logs");
+    fs::create_dir_all(&logs).unwrap();
+    fs::write(logs.join("tfevents.1"), [scalar(1, "loss", 5.0), scalar(2, "loss", 4.0)].concat()).unwrap();
+    fs::write(logs.join("tfevents.2"), [scalar(3, "val", 3.0), scalar(4, "val", 2.0)].concat()).unwrap();
+    home.turn();
+    fs::write(logs.join("tfevents.2"), scalar(5, "val", 1.0)).unwrap();
+    home.turn();
+    let mut seen = home.seen();
+    seen.sort();
+    assert_eq!(seen, ["1 events logs/loss 1:5 2:4", "1 events logs/val 3:3 4:2 5:1"]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use model::{ids::JobId, job::JobState, wire::EventLevel, words::Words};
 
 use super::Change;
 use crate::store::{
-    Sql, StoreError,
+    Row, Sql, StoreError,
     events::{self, NewEvent},
 };
 
@@ -69,4 +69,16 @@ pub fn set_reason(sql: &Sql<'_>, id: JobId, reason: &Words, at_ms: u64) -> Resul
         events::append(sql, &NewEvent::of_job(at_ms, (id, attempt), "waiting", reason.clone()))?;
     }
     Ok(())
+}
+
+/// Writes down which rule decided about another try.
+pub fn set_rule(sql: &Sql<'_>, id: JobId, rule: &Words) -> Result<(), StoreError> {
+    sql.execute("UPDATE job SET rule = $2, rule_zh = $3 WHERE id = $1", &[id.into(), rule.en.as_str().into(), rule.zh.as_str().into()])?;
+    Ok(())
+}
+
+/// The rule that decided about another try when the job last failed.
+pub fn rule(sql: &Sql<'_>, id: JobId) -> Result<Words, StoreError> {
+    let read = |row: &Row<'_>| Ok(Words::new(row.text("rule")?, row.text("rule_zh")?));
+    Ok(sql.first("SELECT rule, rule_zh FROM job WHERE id = $1", &[id.into()], read)?.unwrap_or_default())
 }

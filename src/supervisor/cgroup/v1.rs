@@ -39,6 +39,12 @@ pub fn oom_kills(group: &Path) -> u64 {
     read_field(&group.join("memory.oom_control"), "oom_kill").unwrap_or(0)
 }
 
+/// Whether an allocation has ever failed at the limit. One that went through after some cache was dropped counts as well;
+/// more than that version 1 does not tell.
+pub fn reached_limit(group: &Path) -> Option<bool> {
+    read_number(&group.join("memory.failcnt")).map(|times| times > 0)
+}
+
 pub fn peak_memory_bytes(group: &Path) -> Option<u64> {
     read_number(&group.join("memory.max_usage_in_bytes"))
 }

@@ -70,8 +70,11 @@ pub fn limit(group: &Path, controller: Controller, limits: &Limits) -> io::Resul
 
 pub fn usage(group: &Path, gives: &[Controller]) -> Usage {
     let memory = gives.contains(&Controller::Memory);
+    let event = |name: &str| read_field(&group.join("memory.events"), name).filter(|_| memory);
     Usage {
-        oom_kills: if memory { read_field(&group.join("memory.events"), "oom_kill").unwrap_or(0) } else { 0 },
+        oom_kills: event("oom_kill").unwrap_or(0),
+        // Counted where the limit is; the kill is counted where the victim is.
+        reached_limit: event("oom").map(|times| times > 0),
         peak_memory_bytes: if memory { read_number(&group.join("memory.peak")) } else { None },
         cpu_ms: read_field(&group.join("cpu.stat"), "usage_usec").map(|us| us / 1000),
     }

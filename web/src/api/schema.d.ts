@@ -1316,6 +1316,16 @@ export interface components {
             /** @enum {string} */
             kind: "out_of_memory";
         } | {
+            /**
+             * Format: int64
+             * @description Its own limit, which it did not reach; none where none could be held.
+             */
+            limit_bytes?: number | null;
+            /** Format: int64 */
+            kills: number;
+            /** @enum {string} */
+            kind: "machine_memory";
+        } | {
             /** Format: int64 */
             limit_bytes: number;
             /** Format: int64 */
@@ -4407,6 +4417,8 @@ export interface operations {
                 limit?: number | null;
                 /** @description Only the last lines. */
                 tail?: number | null;
+                /** @description Only the last bytes, wherever they begin. */
+                tail_bytes?: number | null;
                 /** @description Only what came at or after this time. */
                 since_ms?: number | null;
                 /** @description Only what came before this time. */
