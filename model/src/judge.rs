@@ -150,7 +150,7 @@ fn outcome(case: &Case, tasks: &Tasks) -> Option<Judgement> {
 pub fn stopped_by(who: Option<&str>) -> Words {
     let who = who.unwrap_or("someone");
     match who.strip_prefix("its maximum duration of ") {
-        Some(most) => Words::new(format!("stopped by {who}"), format!("因达到最长运行时间 {most} 而被停止")),
+        Some(most) => Words::new(format!("stopped by {who}"), format!("因达到时长上限 {most} 而被停止")),
         None => Words::new(format!("stopped by {who}"), format!("被 {who} 停止")),
     }
 }

@@ -38,6 +38,9 @@ pub struct RunOrder {
     #[serde(default, deserialize_with = "old::code")]
     #[schema(value_type = Object)]
     pub code: Option<CodePlan>,
+    /// The code is a branch, or the like, and other tasks of the job have it too: the first of them to find a commit finds it for all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub agrees_on_code: bool,
     /// What to ask for before anything is made ready. Command, variables and setup have these by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, SecretPlan>,

@@ -32,8 +32,8 @@ mod view;
 mod volumes;
 
 pub use channels::{Beginning, FormerJob, Freight, Requirements};
-pub use compile::compile;
 pub(crate) use compile::{DESCRIPTION_CHARACTERS_MAX, DURATION_MS_MAX, TAG_CHARACTERS_MAX, TAGS_MAX};
+pub use compile::{compile, description_problems};
 pub use metrics::MetricsPlan;
 pub use remarks::remarks;
 pub(crate) use role::{ACCELERATORS_MAX, CPUS_MAX, MEMORY_BYTES_MAX};

@@ -221,7 +221,7 @@ impl Cause {
 impl Cause {
     pub fn words(&self) -> Words {
         match self {
-            Cause::Exited { code } => Words::new(format!("exited with code {code}"), format!("以代码 {code} 退出")),
+            Cause::Exited { code } => Words::new(format!("exited with code {code}"), format!("退出，退出码 {code}")),
             Cause::Signaled { signal } => {
                 let name = signal_name(*signal);
                 let short = name.split(',').next().unwrap_or(name);
@@ -254,11 +254,11 @@ impl Cause {
             }
             Cause::Stopped { killed: false } => Words::new("stopped", "被停止"),
             Cause::Stopped { killed: true } => {
-                Words::new("stopped; it did not end within its grace and was killed", "被停止；未在宽限时间内结束，已强制杀死")
+                Words::new("stopped; it did not end within its grace and was killed", "被停止；未在宽限时间内结束，已强制结束")
             }
             Cause::CannotStart { why, .. } => Words::new(format!("could not start: {why}"), format!("无法启动：{why}")),
-            Cause::SetupFailed { code } => Words::new(format!("setup exited with code {code}"), format!("准备脚本以代码 {code} 退出")),
-            Cause::Unknown { why } => Words::new(format!("nobody knows how it ended: {why}"), format!("无人知道它如何结束：{why}")),
+            Cause::SetupFailed { code } => Words::new(format!("setup exited with code {code}"), format!("准备脚本失败，退出码 {code}")),
+            Cause::Unknown { why } => Words::new(format!("nobody knows how it ended: {why}"), format!("无法得知它是怎样结束的：{why}")),
         }
     }
 }

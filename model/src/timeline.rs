@@ -2,9 +2,10 @@
 
 use crate::words::Words;
 
-const KINDS: [(&str, &str, &str); 23] = [
+const KINDS: [(&str, &str, &str); 24] = [
     ("submitted", "submitted", "已提交"),
     ("note", "note", "说明"),
+    ("described", "new description", "描述已修改"),
     ("waiting", "waits", "等待"),
     ("starting", "placed", "已分配"),
     ("running", "running", "运行"),

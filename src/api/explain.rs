@@ -114,7 +114,7 @@ fn why_it_pauses(job: &Job, left_ms: u64) -> Why {
     let name = format!("{}@{}", job.name, job.version);
     let next_step = Words::new(
         format!("`trainmaster logs {name}` shows how it ended; `trainmaster stop {name}` ends the retries"),
-        format!("`trainmaster logs {name}` 查看它如何结束；`trainmaster stop {name}` 停止重试"),
+        format!("`trainmaster logs {name}` 看它是怎样结束的；`trainmaster stop {name}` 停止重试"),
     );
     Why { reason, before: Vec::new(), next_step }
 }
@@ -133,7 +133,7 @@ async fn why_it_waits(app: &App, job: &Job, held: &[Held]) -> Result<Why, Error>
         Some(What::Wait(reason) | What::Part(_, reason)) => reason,
         // There is room; what was missing when it was reached for, such as a port, is not seen from here.
         Some(What::Start(_)) if job.reason.en.starts_with("waits for ") => job.reason.clone(),
-        Some(What::Start(_)) => Words::new("it fits now and is about to start", "现在放得下，即将启动"),
+        Some(What::Start(_)) => Words::new("it fits now and is about to start", "资源已经足够，即将启动"),
         None => Words::new(format!("more than {LOOK_MAX} jobs are before it"), format!("前面还有超过 {LOOK_MAX} 个作业")),
     };
     let alone: Vec<Waiting> = queue.into_iter().filter(|it| it.job == job.id).collect();
@@ -141,7 +141,7 @@ async fn why_it_waits(app: &App, job: &Job, held: &[Held]) -> Result<Why, Error>
         // Not even with everything to itself.
         Some(What::Wait(_)) => Words::new(
             "ask for less, or give the server a node that is large enough; waiting does not help",
-            "请少申请一些资源，或者增加足够大的节点；等待没有用",
+            "请少申请一些资源，或者增加足够大的节点；一直等下去也不会有结果",
         ),
         Some(What::Start(_) | What::Part(..)) | None => next_step(job, JobState::Queued),
     };
@@ -153,7 +153,7 @@ fn next_step(job: &Job, state: JobState) -> Words {
     match state {
         JobState::Queued => Words::new(
             "wait, ask for less, or stop one of the jobs that hold what it needs",
-            "等待，少申请一些，或者停止占用资源的某个作业",
+            "可以继续等待，少申请一些资源，或者停止一个正在占用资源的作业",
         ),
         JobState::Starting | JobState::Running => {
             Words::new(format!("`trainmaster logs -f {name}` shows what it does"), format!("`trainmaster logs -f {name}` 查看它在做什么"))
@@ -163,7 +163,7 @@ fn next_step(job: &Job, state: JobState) -> Words {
         }
         JobState::Unknown => Words::new(
             "look at the node it ran on; nothing is concluded until it can be seen again",
-            "请检查它所在的节点；在重新看到它之前不会下结论",
+            "请检查它所在的节点；在能再次看到它之前，不会认定它已结束",
         ),
         JobState::Succeeded => {
             Words::new(format!("`trainmaster logs {name}` shows what it printed"), format!("`trainmaster logs {name}` 查看它的输出"))

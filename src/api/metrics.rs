@@ -107,7 +107,12 @@ pub async fn summaries(
         for task in tasks {
             let Some(book) = book(&app.data, job.id, &task)? else { continue };
             view.series.extend(book.series()?.into_iter().filter(|it| which.takes(&task, it)).map(|it| it.summary(&task)));
-            let note = |it: crate::metrics::Note| MetricsNote { task: task.to_string(), attempt: it.attempt, text: it.text };
+            let note = |crate::metrics::Note { attempt, words }: crate::metrics::Note| MetricsNote {
+                task: task.to_string(),
+                attempt,
+                text: words.en,
+                text_zh: words.zh,
+            };
             view.notes.extend(book.notes()?.into_iter().map(note));
         }
         Ok(view)

@@ -28,6 +28,7 @@ mod code;
 mod compare;
 mod console;
 mod counted;
+mod description;
 mod dossier;
 mod environment;
 mod events;
@@ -129,6 +130,7 @@ fn routes_with_policies() -> Routes {
         .add(Policy::User, routes!(original::plan))
         .add(Policy::User, routes!(jobs::stop))
         .add(Policy::User, routes!(jobs::set_duration))
+        .add(Policy::User, routes!(description::set))
         .add(Policy::User, routes!(sync::sync))
         .add(Policy::User, routes!(explain::explain))
         .add(Policy::User, routes!(environment::environment))

@@ -124,12 +124,12 @@ mod tests {
             attempt: Some(2),
             kind: "task_ended".into(),
             reason: "exited\nwith code 3".into(),
-            reason_zh: "以代码 3 退出".into(),
+            reason_zh: "退出，退出码 3".into(),
             level: EventLevel::Error,
             took_ms: Some(2_500),
         };
         let line = |lang| anstream::adapter::strip_str(&event_line(&event, lang)).to_string();
         assert!(line(Lang::En).ends_with("  worker-0#2   ended (2.5s): exited with code 3"), "{}", line(Lang::En));
-        assert!(line(Lang::Zh).ends_with("  worker-0#2   已结束 (2.5s): 以代码 3 退出"), "{}", line(Lang::Zh));
+        assert!(line(Lang::Zh).ends_with("  worker-0#2   已结束 (2.5s): 退出，退出码 3"), "{}", line(Lang::Zh));
     }
 }

@@ -11,6 +11,7 @@ pub mod console;
 pub mod context;
 pub mod convert;
 pub mod delete;
+pub mod describe;
 pub mod diff;
 pub mod doctor;
 pub mod duration;
@@ -203,6 +204,8 @@ pub enum Verb {
     Events(events::EventsArgs),
     /// List the causes of failures that the server knows, with advice
     Catalogue(catalogue::CatalogueArgs),
+    /// Change what is said about a job
+    Describe(describe::DescribeArgs),
     /// Change how long a job may take
     Duration(duration::DurationArgs),
     /// Show the nodes: what is free, and who holds the rest
@@ -302,6 +305,7 @@ fn perform(context: &Context, verb: Verb) -> Result<Exit, Failure> {
         Verb::Explain(args) => ask(explain::explain(context, &args)),
         Verb::Events(args) => ask(events::events(context, &args)),
         Verb::Catalogue(args) => ask(catalogue::catalogue(context, &args)),
+        Verb::Describe(args) => ask(describe::describe(context, &args)),
         Verb::Duration(args) => ask(duration::duration(context, &args)),
         Verb::Nodes(args) => ask(nodes::nodes(context, &args)),
         Verb::Top(args) => ask(top::top(context, &args)),

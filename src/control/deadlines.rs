@@ -90,7 +90,7 @@ async fn stop(control: &Control, job: &Job, most_ms: u64) -> anyhow::Result<()> 
     // Between two attempts there is nothing left to stop.
     let reason = match to.is_over() {
         true => stopped_by(Some(&by)),
-        false => Words::new(format!("being stopped by {by}"), format!("正在停止：已达到最长运行时间 {}", show_duration_ms(most_ms))),
+        false => Words::new(format!("being stopped by {by}"), format!("已达到时长上限 {}，正在停止", show_duration_ms(most_ms))),
     };
     let change = Change { to, reason: Some(reason), at_ms: now_ms(), used: None, stop_by: Some(by) };
     let seen = (job.id, job.state, job.attempt);

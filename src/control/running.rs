@@ -6,7 +6,7 @@ use std::{
 };
 
 use model::{
-    code::{CodePlan, GitPlan},
+    code::{CodePlan, GitPlan, git::is_commit},
     gang::LAUNCH_LABEL,
     ids::{JobId, RunKey, TaskName},
     job::{JobEvent, JobState, next},
@@ -267,6 +267,7 @@ fn order_in(job: &Job, rendezvous: &Rendezvous<'_>, run: &Run) -> Option<RunOrde
         paths: peers.paths,
         files: peers.files,
         code: code_of(job),
+        agrees_on_code: agrees_on_code(job),
         secrets: job.plan.secrets_of(role),
         requirements: job.plan.requirements.clone(),
         setup: job.plan.setup.clone(),
@@ -295,6 +296,12 @@ fn code_of(job: &Job) -> Option<CodePlan> {
     let pinned = |(plan, commit): (&GitPlan, &String)| GitPlan { reference: Some(commit.clone()), ..plan.clone() };
     let from_git = if let Some(CodePlan::Git(plan)) = &job.plan.code { Some(plan) } else { None };
     from_git.zip(job.commit.as_ref()).map(|it| CodePlan::Git(pinned(it))).or_else(|| job.plan.code.clone())
+}
+
+/// Whether its tasks look at something that may be another commit for each of them.
+fn agrees_on_code(job: &Job) -> bool {
+    let may_move = matches!(&job.plan.code, Some(CodePlan::Git(plan)) if !plan.reference.as_deref().is_some_and(is_commit));
+    may_move && job.commit.is_none() && job.plan.task_count() > 1
 }
 
 /// What one task is told of its peers; words stand for what has no place yet. Secrets stand there by name.

@@ -54,6 +54,7 @@ impl Ground {
             paths: BTreeMap::new(),
             files: BTreeMap::new(),
             code: None,
+            agrees_on_code: false,
             secrets: BTreeMap::new(),
             requirements: Default::default(),
             setup: None,

@@ -114,7 +114,7 @@ impl Error {
             Error::TooLate { job, state } => Face::new(
                 S::CONFLICT,
                 "already_over",
-                is(job, *state, ("and its duration no longer matters", "已经结束，不能再改运行时限")),
+                is(job, *state, ("and its duration no longer matters", "已经结束，不能再改时长上限")),
             )
             .hint(rerun()),
             Error::Changed => {

@@ -11,6 +11,8 @@ use model::{
     compare::Direction,
     ids::TaskName,
     metrics::{Digest, Point, SeriesSummary, Source, Value},
+    said,
+    words::Words,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Serialize, de::DeserializeOwned};
@@ -70,7 +72,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     pub attempt: u32,
-    pub text: String,
+    pub words: Words,
 }
 
 impl Stored {
@@ -162,7 +164,6 @@ impl Book {
 
     pub fn notes(&self) -> io::Result<Vec<Note>> {
         let mut statement = self.connection.prepare_cached("SELECT attempt, text FROM note ORDER BY attempt, text").map_err(broken)?;
-        let note = |row: &Row<'_>| Ok(Note { attempt: row.get(0)?, text: row.get(1)? });
         statement.query_map([], note).and_then(Iterator::collect).map_err(broken)
     }
 
@@ -188,6 +189,12 @@ impl Book {
     }
 }
 
+/// Books from before there was a second language have plain English where the words in both are now.
+fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
+    let text: String = row.get(1)?;
+    Ok(Note { attempt: row.get(0)?, words: serde_json::from_str(&text).unwrap_or_else(|_| Words::from(text)) })
+}
+
 /// `None` for a source that this program does not know.
 fn stored(row: &Row<'_>) -> rusqlite::Result<Option<Stored>> {
     let (Some(source), Ok(digest)) = (Source::from_text(row.get_ref(2)?.as_str()?), row.get_ref(5)?.as_blob()?.try_into()) else {
@@ -195,6 +202,17 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<Option<Stored>> {
     };
     let key = SeriesKey { attempt: row.get(1)?, source, group: row.get(3)?, name: row.get(4)? };
     Ok(Some(Stored { id: row.get(0)?, key, digest: Digest::decode(digest), cuts: row.get(6)? }))
+}
+
+fn wrong_name(name: &str) -> Option<Words> {
+    match name.len() {
+        0 => Some(said!("a number without a name is left out", "有一个数值没有名称，没有记录")),
+        length if length > NAME_BYTES_MAX => Some(said!(
+            "a name of {length} bytes is left out; the most is {NAME_BYTES_MAX}",
+            "有一个指标名长 {length} 字节，超过上限 {NAME_BYTES_MAX} 字节，没有记录"
+        )),
+        _ => None,
+    }
 }
 
 /// Writing in a book. Dropped without a commit it leaves nothing.
@@ -243,12 +261,13 @@ impl Batch<'_> {
     }
 
     fn add(&mut self, key: &SeriesKey) -> io::Result<Option<i64>> {
-        if key.name.len() > NAME_BYTES_MAX || key.name.is_empty() {
-            self.note(key.attempt, &format!("a name of {} bytes is left out; the most is {NAME_BYTES_MAX}", key.name.len()))?;
+        if let Some(words) = wrong_name(&key.name) {
+            self.note(key.attempt, &words)?;
             return Ok(None);
         }
         if self.known >= SERIES_MAX {
-            self.note(key.attempt, &format!("there are more than {SERIES_MAX} series; the rest is left out"))?;
+            let words = said!("there are more than {SERIES_MAX} series; the rest is left out", "曲线超过 {SERIES_MAX} 条，多出的没有记录");
+            self.note(key.attempt, &words)?;
             return Ok(None);
         }
         self.known += 1;
@@ -287,7 +306,8 @@ impl Batch<'_> {
     }
 
     /// Says once what was left out.
-    pub fn note(&mut self, attempt: u32, text: &str) -> io::Result<()> {
+    pub fn note(&mut self, attempt: u32, words: &Words) -> io::Result<()> {
+        let text = serde_json::to_string(words)?;
         let insert = "INSERT OR IGNORE INTO note (attempt, text) SELECT ?1, ?2 WHERE (SELECT COUNT(*) FROM note) < ?3";
         self.connection.execute(insert, params![attempt, text, NOTES_MAX]).map(|_| ()).map_err(broken)
     }

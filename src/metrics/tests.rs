@@ -2,10 +2,13 @@
 
 use std::io;
 
-use model::metrics::{Digest, Point, Source};
+use model::{
+    metrics::{Digest, Point, Source},
+    words::Words,
+};
 
 use super::{
-    book::{Book, Kind, SERIES_MAX, SeriesKey, Stored},
+    book::{Book, Kind, Note, SERIES_MAX, SeriesKey, Stored},
     view::{Axis, Curve, Range, view},
 };
 
@@ -166,7 +169,7 @@ fn too_many_series_and_too_long_names_are_left_out_and_told() {
     assert!((0..SERIES_MAX).all(|number| open(format!("s{number}")).unwrap().is_some()));
     assert_eq!((open("one more".into()).unwrap(), open("x".repeat(257)).unwrap()), (None, None));
     batch.commit().unwrap();
-    let told: Vec<String> = book.notes().unwrap().into_iter().map(|it| it.text).collect();
+    let told: Vec<String> = book.notes().unwrap().into_iter().map(|it| it.words.en).collect();
     assert_eq!(told, ["a name of 257 bytes is left out; the most is 256", "there are more than 4000 series; the rest is left out"]);
 }
 
@@ -181,5 +184,17 @@ fn a_book_that_is_damaged_is_begun_anew() -> io::Result<()> {
     let mut book = Book::open_or_make(&directory)?;
     put(&mut book, "loss", (0..3).map(point));
     assert_eq!(all(&book, "loss").len(), 3);
+    Ok(())
+}
+
+#[test]
+fn a_note_from_before_there_was_a_second_language_keeps_its_english() -> io::Result<()> {
+    let home = tempfile::tempdir()?;
+    let directory = home.path().join("metrics");
+    Book::open_or_make(&directory)?;
+    let old = rusqlite::Connection::open(directory.join("book.db")).map_err(io::Error::other)?;
+    old.execute("INSERT INTO note (attempt, text) VALUES (1, 'the rest is left out')", []).map_err(io::Error::other)?;
+    let notes = Book::open(&directory)?.expect("it is there").notes()?;
+    assert_eq!(notes, [Note { attempt: 1, words: Words::from("the rest is left out") }]);
     Ok(())
 }

@@ -201,7 +201,7 @@ mod tests {
         let place = Place::new();
         let store = with_three_jobs(&place).await;
         let run = run_key(1, "worker-0", 2);
-        let words = Words::new("exited with code 3", "以代码 3 退出");
+        let words = Words::new("exited with code 3", "退出，退出码 3");
         let seq = store
             .write(move |sql| append(sql, &NewEvent::of_run(7, &run, "task_ended", words).level(EventLevel::Error).took(Some(5))))
             .await;
@@ -214,7 +214,7 @@ mod tests {
             attempt: Some(2),
             kind: "task_ended".into(),
             reason: "exited with code 3".into(),
-            reason_zh: "以代码 3 退出".into(),
+            reason_zh: "退出，退出码 3".into(),
             level: EventLevel::Error,
             took_ms: Some(5),
         };

@@ -16,11 +16,13 @@ use super::{
 
 pub mod clock;
 pub mod counts;
+mod description;
 mod list;
 mod queue;
 mod submit;
 mod told;
 
+pub use description::{Saying, set_description};
 pub use list::{Filter, Order, list};
 pub use queue::{queued, scattered};
 pub use submit::{Key, NewJob, Submission, submit};
@@ -71,7 +73,7 @@ pub struct Change {
 
 const COLUMNS: &str = "job.id, job.name, job.version, job.owner, job.state, job.attempt, job.used_for_user, job.used_for_platform, \
                        job.used_in_a_row, job.not_before_ms, job.max_duration_ms, job.reason, job.reason_zh, job.created_at_ms, job.queued_at_ms, job.started_at_ms, job.ended_at_ms, \
-                       job.stop_by, job.commit_id, job_plan.spec, job_plan.plan";
+                       job.stop_by, job.commit_id, job.description, job_plan.spec, job_plan.plan";
 /// A job whose plan is lost is still found, and then set aside.
 const JOBS: &str = "job LEFT JOIN job_plan ON job_plan.job = job.id";
 
@@ -243,8 +245,11 @@ fn free_name(sql: &Sql<'_>, owner: &str, name: &str) -> Result<(), StoreError> {
 }
 
 fn read(row: &Row<'_>) -> Result<Job, StoreError> {
-    // The column counts, not what the plan said when it was compiled: it may have been changed since.
-    let plan = Plan { max_duration_ms: row.maybe_number("max_duration_ms")?, ..row.json("plan")? };
+    // The columns count, not what the plan said when it was compiled: they may have been changed since. No job is set aside for a damaged
+    // description.
+    let compiled: Plan = row.json("plan")?;
+    let description = row.text("description").unwrap_or_else(|_| compiled.description.clone());
+    let plan = Plan { max_duration_ms: row.maybe_number("max_duration_ms")?, description, ..compiled };
     Ok(Job {
         id: row.parsed("id")?,
         name: row.parsed("name")?,

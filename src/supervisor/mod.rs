@@ -7,6 +7,7 @@ mod carry;
 pub mod cgroup;
 mod child;
 mod clues;
+mod commit;
 mod disk;
 mod environment;
 pub mod exit;

@@ -53,6 +53,14 @@ impl Left {
         (!self.end.as_ref().is_some_and(has_ended)).then_some(self.pid)
     }
 
+    /// Waits for its end, where it has nothing more to do than to come to it.
+    pub fn wait(self) {
+        if let Some(end) = &self.end {
+            signals::wait_for([end.as_raw_fd()], None);
+        }
+        self.reap();
+    }
+
     pub fn reap(&self) {
         // SAFETY: no status is asked for, and nobody but us can reap it.
         unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), libc::WNOHANG) };

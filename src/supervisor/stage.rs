@@ -6,14 +6,15 @@ use model::{
     code::CodePlan,
     location::Location,
     order::{Report, RunOrder, RunSecrets},
+    plan::Freight,
     step::StepKind,
     task::Cause,
 };
 
 use super::{
-    environment,
+    commit, environment,
     journal::say,
-    porter::{self, Fetched},
+    porter::{self, Fetched, Left},
     provenance,
     report::Home,
     steps::Steps,
@@ -54,7 +55,7 @@ impl Stage<'_> {
                 provenance::look(self.order, &mut staged);
                 Fetched { staged, ..Fetched::default() }
             }
-            None => self.steps.time(StepKind::Fetched, || porter::fetch(&self.errand(), self.stop, &|words| self.tell(words)))?,
+            None => self.steps.time(StepKind::Fetched, || self.fetch())?,
         };
         if let Some(commit) = &fetched.staged.commit {
             say(&format!("its code is commit {commit}"));
@@ -65,11 +66,29 @@ impl Stage<'_> {
         Ok(ready)
     }
 
-    fn errand(&self) -> Errand {
+    fn fetch(&self) -> Result<Fetched, Cause> {
+        if !self.order.agrees_on_code {
+            return self.send(self.order.clone());
+        }
+        // The code alone: inputs are carried in once, when it is known what it is.
+        let mut found = self.send(RunOrder { freight: Freight::default(), ..self.order.clone() })?;
+        found.left.take().into_iter().for_each(Left::wait);
+        let code = match &found.staged.commit {
+            Some(commit) => commit::agreed(commit, self.home, self.stop)?,
+            None => self.order.code.clone(),
+        };
+        self.send(RunOrder { code, ..self.order.clone() })
+    }
+
+    fn send(&self, order: RunOrder) -> Result<Fetched, Cause> {
+        porter::fetch(&self.errand(order), self.stop, &|words| self.tell(words))
+    }
+
+    fn errand(&self, order: RunOrder) -> Errand {
         let shelves = self.dir.data().map_or_else(default_cache_dir, |data| data.to_owned());
         Errand {
             kind: Kind::Stage,
-            order: self.order.clone(),
+            order,
             secrets: self.secrets.clone(),
             dir: self.dir.path().to_owned(),
             shelves: std::path::absolute(&shelves).unwrap_or(shelves),

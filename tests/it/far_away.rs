@@ -52,6 +52,7 @@ fn order() -> RunOrder {
         paths: BTreeMap::new(),
         files: BTreeMap::new(),
         code: None,
+        agrees_on_code: false,
         requirements: Default::default(),
         setup: None,
         freight: Freight {

@@ -1,6 +1,9 @@
 //! Jobs whose code comes from git, from the job file to the child.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use serde_json::json;
 
@@ -113,4 +116,25 @@ fn a_job_that_is_stopped_while_its_server_hangs_leaves_nobody_behind() {
             .flatten()
             .any(|it| std::fs::read(it.path().join("cmdline")).is_ok_and(|line| line.windows(url.len()).any(|part| part == url.as_bytes())))
     });
+}
+
+#[test]
+fn every_task_runs_the_same_commit_though_somebody_pushes_before_each_of_them_looks() {
+    let ((_data, house), server) = (house(), GitServer::new());
+    let repository = server.repository("p");
+    let commits: Vec<String> = (0..12).map(|number| repository.commit(&[("train.txt", &format!("{number}\n"))])).collect();
+    for gang in [true, false] {
+        server.push_at_each_look(&repository, &commits);
+        let roles = json!({ "main": { "tasks": 4, "cpus": 0.1, "command": "cat train.txt" } });
+        let code = json!({ "git": server.url("p"), "ref": "main" });
+        let id = house.submit(&json!({ "name": "pushed", "gang": gang, "code": code, "roles": roles }).to_string());
+        let over = house.wait_until_over(&id);
+        assert_eq!(over["state"], "succeeded", "{over:#}");
+        let logs: BTreeSet<String> = (0..4).map(|task| house.log(&id, &format!("main-{task}"))).collect();
+        let shown: BTreeSet<&str> = over["runs"].as_array().unwrap().iter().map(|run| run["commit"].as_str().unwrap()).collect();
+        assert_eq!((logs.len(), shown.len()), (1, 1), "gang: {gang}; {logs:?} {shown:?}");
+        let number: usize = logs.first().unwrap().trim().parse().unwrap();
+        assert_eq!(shown.first(), Some(&commits[number].as_str()), "what is shown is what ran");
+        assert!(server.requests("/info/refs") >= 4, "every task looked for itself");
+    }
 }

@@ -41,6 +41,8 @@ pub struct Seen {
 struct State {
     mood: Mood,
     account: Option<(String, String)>,
+    /// What `main` of a repository becomes at the next look at it, the last first.
+    pushes: Vec<(PathBuf, String)>,
     seen: Vec<Seen>,
 }
 
@@ -55,7 +57,7 @@ impl GitServer {
         let root = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let state = Arc::new(Mutex::new(State { mood: Mood::Normal, account: None, seen: Vec::new() }));
+        let state = Arc::new(Mutex::new(State { mood: Mood::Normal, account: None, pushes: Vec::new(), seen: Vec::new() }));
         let (shared, dir) = (state.clone(), root.path().to_owned());
         std::thread::spawn(move || {
             while let Ok((caller, _)) = listener.accept() {
@@ -74,6 +76,12 @@ impl GitServer {
 
     pub fn set(&self, mood: Mood) {
         self.state.lock().unwrap().mood = mood;
+    }
+
+    /// Has somebody push to `main` before each look at the repository, for as long as there are commits.
+    pub fn push_at_each_look(&self, repository: &Repository, commits: &[String]) {
+        let pushes = commits.iter().rev().map(|commit| (repository.bare.clone(), commit.clone()));
+        self.state.lock().unwrap().pushes = pushes.collect();
     }
 
     pub fn base(&self) -> String {
@@ -202,6 +210,9 @@ fn serve(mut caller: &TcpStream, state: &Mutex<State>, root: &Path) -> std::io::
     let (mood, account) = {
         let mut state = state.lock().unwrap();
         state.seen.push(Seen { path: format!("{}?{}", request.path, request.query), authorization: authorization.clone() });
+        if let Some((bare, commit)) = request.path.ends_with("/info/refs").then(|| state.pushes.pop()).flatten() {
+            git(&bare, &["update-ref", "refs/heads/main", &commit]);
+        }
         (state.mood.clone(), state.account.clone())
     };
     let welcome =

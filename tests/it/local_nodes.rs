@@ -51,6 +51,7 @@ fn order(node: &str, attempt: u32, script: &str) -> RunOrder {
         paths: BTreeMap::new(),
         files: BTreeMap::new(),
         code: None,
+        agrees_on_code: false,
         requirements: Default::default(),
         setup: None,
         freight: Default::default(),

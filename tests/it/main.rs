@@ -14,6 +14,7 @@ mod crash_points;
 mod database;
 mod deaths;
 mod delete;
+mod describe;
 mod disk;
 mod document;
 mod endings;

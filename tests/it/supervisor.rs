@@ -64,6 +64,7 @@ impl Run {
             paths: BTreeMap::new(),
             files: BTreeMap::new(),
             code: None,
+            agrees_on_code: false,
             requirements: Default::default(),
             setup: None,
             freight: Default::default(),

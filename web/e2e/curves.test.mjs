@@ -230,3 +230,19 @@ test('a job that writes nothing says how numbers become curves, in both language
     await page.getByText(way).waitFor()
   }
 })
+
+test('what was left out of the curves is said in the language of the page, also where there are none', async () => {
+  const broken = 'mkdir /output/logs; head -c 100 /dev/urandom > /output/logs/events.out.tfevents.1'
+  const id = await house.line('broken', broken)
+  await house.state(id, 'succeeded')
+  for (const [language, title, said] of [
+    ['en', 'Not everything was kept', 'is damaged at byte 0; the rest of it is not read'],
+    ['zh', '有些内容没有保留', '中有一个事件文件从第 0 字节起已损坏，之后的内容没有读取'],
+  ]) {
+    const page = await house.inside({ language })
+    await page.goto(`${house.url}/jobs/${id}/curves`)
+    await page.getByText(title, { exact: true }).click()
+    await page.getByRole('listitem').filter({ hasText: said }).waitFor()
+    await page.context().close()
+  }
+})

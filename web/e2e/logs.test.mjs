@@ -144,3 +144,47 @@ test('many tasks side by side are all live, and the rest of the console still an
   await page.getByRole('region', { name: 'Why it is in this state' }).waitFor()
   await house.ask('POST', `/api/v1/jobs/${id}/stop`)
 })
+
+/** Every page of a test counts as seen; this is what a browser tells one whose tab is behind another. */
+const turn = (page, state) =>
+  page.evaluate(state => {
+    Object.defineProperty(document, 'visibilityState', { configurable: true, value: state })
+    document.dispatchEvent(new Event('visibilitychange'))
+  }, state)
+
+test('tabs that nobody sees leave the browser its lines, and lose and repeat none of the log', async () => {
+  const id = await house.line('tabs', 'i=0; while :; do i=$((i+1)); echo "line $i"; sleep 0.05; done')
+  const first = await house.inside()
+  const open = async page => {
+    const followed = page.waitForResponse(/follow=true/)
+    await page.goto(`${house.url}/jobs/${id}/logs`)
+    await linesOf(page)
+      .getByText(/^line \d+$/)
+      .first()
+      .waitFor()
+    await followed
+  }
+  // As many as a browser has lines to one server.
+  const others = []
+  await open(first)
+  await turn(first, 'hidden')
+  while (others.length < 5) {
+    const page = await first.context().newPage()
+    await open(page)
+    await turn(page, 'hidden')
+    others.push(page)
+  }
+  const seventh = await first.context().newPage()
+  await open(seventh)
+  await seventh.close()
+  await turn(first, 'visible')
+  await house.ask('POST', `/api/v1/jobs/${id}/stop`)
+  await first.getByText('The job has ended; this is the complete log').waitFor()
+  const last = await linesOf(first)
+    .getByText(/^line \d+$/)
+    .last()
+    .innerText()
+  const count = Number(last.replace('line ', ''))
+  await first.getByText(`${count.toLocaleString('en')} lines`, { exact: true }).waitFor()
+  assert.deepEqual(first.refused, [])
+})

@@ -1,5 +1,7 @@
 // The first page of a job: what happened to it, its tasks, and what can be done.
 import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { House, until } from './house.mjs'
 
@@ -84,4 +86,58 @@ test('a job is cloned under another name, and continued from what it put out', a
   await dialog.getByRole('button', { name: 'Submit' }).click()
   await page.getByRole('heading', { name: 'mother@2' }).waitFor()
   assert.equal((await house.job('mother@2')).spec.from, 'mother@1')
+})
+
+test('a description is changed on the page of a job and in the list, also when the job is over', async () => {
+  const id = await house.line('described', 'true', { description: 'first try' })
+  await house.state(id, 'succeeded')
+  const page = await house.inside()
+  await page.goto(`${house.url}/jobs/${id}`)
+  const pencil = page.getByRole('button', { name: 'Edit the description of described@1' })
+  await pencil.click()
+  const field = page.getByRole('dialog').getByLabel('Description')
+  assert.equal(await field.inputValue(), 'first try')
+  await field.fill('x'.repeat(4097))
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('dialog').getByRole('alert').getByText('4096').waitFor()
+  await field.fill('with dropout\nand a smaller step')
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await page.getByText('with dropout').waitFor()
+  await page.getByRole('region', { name: 'Timeline' }).getByText('Description changed').waitFor()
+  await page.goto(`${house.url}/jobs?q=dropout`)
+  await pencil.click()
+  await field.fill('')
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+  await until('it is taken away', async () => (await house.job(id)).description === '')
+  assert.deepEqual(page.refused, [])
+})
+
+test('output that was not saved is saved with a button once its place is there again', async () => {
+  const place = join(house.place, 'results')
+  mkdirSync(place)
+  await house.ask(
+    'POST',
+    '/api/v1/volumes',
+    JSON.stringify({ name: 'results', volume: { kind: 'local', path: place } }),
+  )
+  rmSync(place, { recursive: true })
+  writeFileSync(place, 'no directory')
+  const id = await house.line('unsaved', 'echo weights > /output/model', { output: 'results' })
+  await house.state(id, 'finishing')
+  await house.ask('POST', `/api/v1/jobs/${id}/sync`, JSON.stringify({ give_up: true }))
+  await house.state(id, 'failed')
+  const page = await house.inside()
+  await page.goto(`${house.url}/jobs/${id}`)
+  const again = page.getByRole('button', { name: 'Save output again' })
+  await again.waitFor()
+  rmSync(place)
+  mkdirSync(place)
+  await again.click()
+  await page.getByText('Saving the output is tried again').waitFor()
+  const saved = join(place, 'unsaved/1/model')
+  await until('the output is saved', () => existsSync(saved))
+  assert.equal(readFileSync(saved, 'utf8'), 'weights\n')
+  await again.waitFor({ state: 'hidden' })
+  await page.getByRole('region', { name: 'Timeline' }).getByText('output saved').waitFor()
+  assert.deepEqual(page.refused, [])
 })

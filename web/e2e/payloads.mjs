@@ -30,7 +30,8 @@ const OPENINGS = ['', '"><', "'><", '</title><', '</textarea><', '</script><', '
 
 const SCRIPTS = OPENINGS.map(opening => `${opening || '<'}script>${CALL}</script>`)
 
-const ADDRESSES = [
+/** These alone would be addresses, in a link. */
+export const ADDRESSES = [
   `javascript:${CALL}`,
   `JaVaScRiPt:${CALL}`,
   `java\tscript:${CALL}`,

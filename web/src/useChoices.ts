@@ -1,5 +1,5 @@
 import { useCallback } from 'react'
-import { useSearchParams } from 'wouter'
+import { useSearchParams } from './useSearchParams.ts'
 
 /** What was chosen on a page stands in its address, so that it can be sent to somebody. What is empty is left out. */
 export function useChoices() {

@@ -109,3 +109,8 @@ test('whatever happens to a job has a word in the timeline', () => {
     assert.deepEqual(unknown, [])
   }
 })
+
+test('of one task nothing is said of each', () => {
+  assert.deepEqual([en.create.tasksEach(1), en.create.tasksEach(1200)], ['1 task', '1,200 tasks, each'])
+  assert.deepEqual([zh.create.tasksEach(1), zh.create.tasksEach(2)], ['1 个任务', '2 个任务，每个'])
+})

@@ -46,7 +46,7 @@ fn the_exact_cause_is_preferred_to_the_general_one() {
     python-module-missing | the Python module `numpy` is not installed where the task runs | 任务的运行环境里没有安装 Python 模块 `numpy`
     python-exception | the program raised ValueError: bad (a.py:3 in main) | 程序抛出了 ValueError：bad（a.py:3 in main）
     signal-segv | a native part of the program touched memory that is not its own (SIGSEGV) | 程序的本地代码访问了非法内存（SIGSEGV）
-    exited | it ended with code 3, and what that means only the program knows | 以代码 3 结束，含义由程序自己定义
+    exited | it ended with code 3, and what that means only the program knows | 退出码为 3，含义由程序自己定义
     memory-limit | it needed more than its 64MiB of memory, and the kernel killed 1 of its processes | 所用内存超过了它的上限 64MiB，内核杀掉了其中 1 个进程
     start-no-program | there is no program `pyhton3` where the task runs | 任务的运行环境中没有程序 `pyhton3`
     gang-not-ready | it was ready, but worker-1 did not become ready within 2s | 它已就绪，但 worker-1 在 2s 内没有就绪

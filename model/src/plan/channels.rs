@@ -119,8 +119,8 @@ pub(super) fn freight(c: &mut Compile<'_>, spec: &JobSpec) -> Freight {
     for (path, name, output) in named("output", &spec.output, "outputs", &spec.outputs) {
         add_output(c, &mut freight, (&path, name), output);
     }
-    overlap::check(c, &spec.name, &freight.outputs);
     freight.logs = spec.logs.as_deref().and_then(|text| target(c, "logs", text));
+    overlap::check(c, &spec.name, &freight);
     freight.from = spec.from.as_deref().and_then(|text| beginning(c, text));
     freight
 }

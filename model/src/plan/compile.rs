@@ -13,7 +13,7 @@ use crate::{
     said,
     spec::{self, Convention, JobSpec, Param, Problem, RetriesWord, Secret, join, shown},
     template::{self, Tag},
-    words::{Bilingual, Said},
+    words::{Bilingual, Said, Words},
 };
 
 pub(crate) const DESCRIPTION_CHARACTERS_MAX: usize = 4096;
@@ -127,21 +127,24 @@ fn check_total(c: &mut Compile<'_>, roles: &[RolePlan]) {
 }
 
 fn description(c: &mut Compile<'_>, text: &str) -> String {
-    let length = text.chars().count();
-    if length > DESCRIPTION_CHARACTERS_MAX {
-        c.tell(
-            "description",
-            said!(
-                "has {length} characters; the most is {DESCRIPTION_CHARACTERS_MAX}",
-                "有 {length} 个字符，最多 {DESCRIPTION_CHARACTERS_MAX} 个"
-            ),
-            ("make it shorter", "请写短一些"),
-        );
-    }
-    if let Some(bad) = text.chars().find(|it| it.is_control() && !matches!(it, '\n' | '\t')) {
-        c.tell("description", said!("has the control character {}", "含有控制字符 {}", bad.escape_unicode()), ("remove it", "请删掉它"));
-    }
+    c.problems.extend(description_problems(text));
     text.to_owned()
+}
+
+/// What is wrong with a description, which may also be changed by itself.
+pub fn description_problems(text: &str) -> Vec<Problem> {
+    let length = text.chars().count();
+    let wrong = |message: Words, hint: Said| Problem::new("description", message).hint(hint);
+    let too_long = (length > DESCRIPTION_CHARACTERS_MAX).then(|| {
+        let most = DESCRIPTION_CHARACTERS_MAX;
+        wrong(said!("has {length} characters; the most is {most}", "有 {length} 个字符，最多 {most} 个"), ("make it shorter", "请写短一些"))
+    });
+    let control = text.chars().find(|it| it.is_control() && !matches!(it, '\n' | '\t'));
+    let control = control.map(|bad| {
+        let message = said!("has the control character {}", "含有控制字符 {}", bad.escape_unicode());
+        wrong(message, ("remove it", "请删掉它"))
+    });
+    too_long.into_iter().chain(control).collect()
 }
 
 /// A tag written twice is one tag.

@@ -1,6 +1,6 @@
-//! Outputs whose places meet: two files would get one path outside, and the last to come would stay.
+//! Outputs and logs whose places meet: two files would get one path outside, and the last to come would stay.
 
-use super::compile::Compile;
+use super::{channels::Freight, compile::Compile};
 use crate::{
     channels::OutputPlan,
     location::Location,
@@ -33,7 +33,14 @@ impl Part<'_> {
     }
 }
 
-pub(super) fn check(c: &mut Compile<'_>, job: &str, outputs: &[OutputPlan]) {
+pub(super) fn check(c: &mut Compile<'_>, job: &str, freight: &Freight) {
+    check_outputs(c, job, &freight.outputs);
+    if let Some(logs) = &freight.logs {
+        check_logs(c, job, logs, &freight.outputs);
+    }
+}
+
+fn check_outputs(c: &mut Compile<'_>, job: &str, outputs: &[OutputPlan]) {
     for (number, output) in outputs.iter().enumerate() {
         if let Some(other) = outputs[..number].iter().find(|other| meet(job, other, output)) {
             let (to, other_to) = (shown(&output.to.to_string()), shown(&other.to.to_string()));
@@ -48,6 +55,33 @@ pub(super) fn check(c: &mut Compile<'_>, job: &str, outputs: &[OutputPlan]) {
             );
         }
     }
+}
+
+fn check_logs(c: &mut Compile<'_>, job: &str, logs: &Location, outputs: &[OutputPlan]) {
+    if let Some(output) = outputs.iter().find(|output| logs_are_inside(job, logs, output)) {
+        let (to, other, other_to) = (shown(&logs.to_string()), key(output), shown(&output.to.to_string()));
+        c.tell(
+            "logs",
+            said!(
+                "go to {to}, inside of where `{other}` goes, {other_to}: a file of the task could have the path of a log",
+                "写到 {to}，位于 `{other}` 的位置 {other_to} 之内：任务写出的文件可能与日志落到同一个路径"
+            ),
+            ("give the logs a place of their own, such as `results:logs`", "请给日志另写一个位置，如 `results:logs`"),
+        );
+    }
+}
+
+/// Logs lie below the name and version of their job, wherever that is.
+fn logs_are_inside(job: &str, logs: &Location, output: &OutputPlan) -> bool {
+    let (Some((root, mut path)), Some((other_root, other_path))) = (parts(job, logs), parts(job, &output.to)) else { return false };
+    if !is_whole_volume(logs) {
+        path.extend([Part::Name(job), Part::Version]);
+    }
+    root == other_root && path.len() >= other_path.len() && path.iter().zip(&other_path).all(|(one, other)| one.may_be(*other))
+}
+
+fn is_whole_volume(place: &Location) -> bool {
+    matches!(place, Location::Volume { path, .. } if path.is_empty())
 }
 
 fn key(output: &OutputPlan) -> String {
@@ -112,5 +146,30 @@ mod tests {
             assert!(said(meeting).contains("files of both could have the same path there"), "{meeting}: {}", said(meeting));
         }
         insta::assert_snapshot!(said("output: 'results:a'\noutputs: {m: 'results:a/n'}"), @"line 4, column 11: outputs.m: goes to `results:a/n`, and `output` to `results:a`: files of both could have the same path there (give each a place of its own, of which none is inside another)");
+    }
+
+    #[test]
+    fn no_log_can_have_the_path_of_an_output() {
+        for apart in [
+            "output: results\nlogs: 'results:logs'",
+            "output: 'results:logs/digits/9/mine'\nlogs: 'results:logs'",
+            "output: 'results:a'\nlogs: results",
+            "output: 'results:a'\nlogs: 'other:a'",
+            "output: /srv/a\nlogs: /srv/logs",
+            "logs: results",
+        ] {
+            assert_eq!(said(apart), "fine", "{apart}");
+        }
+        for meeting in [
+            "output: results\nlogs: results",
+            "output: 'results:a'\nlogs: 'results:a'",
+            "output: 'results:a'\nlogs: 'results:a/logs'",
+            "output: 'results:digits'\nlogs: results",
+            "outputs: {m: 'results:logs/digits'}\nlogs: 'results:logs'",
+            "output: /srv/a\nlogs: /srv/a/",
+        ] {
+            assert!(said(meeting).contains("a file of the task could have the path of a log"), "{meeting}: {}", said(meeting));
+        }
+        insta::assert_snapshot!(said("output: results\nlogs: results"), @"line 4, column 7: logs: go to `results:`, inside of where `output` goes, `results:`: a file of the task could have the path of a log (give the logs a place of their own, such as `results:logs`)");
     }
 }

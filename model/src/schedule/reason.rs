@@ -131,7 +131,7 @@ fn held(turn: &Turn<'_>) -> Words {
         Words::new(format!("{label} ({amount})"), format!("{label}（{amount}）"))
     };
     let holders = listed(sums.iter().map(line), [", ", "、"], JOBS);
-    Words::new(format!("held by {}", holders.en), format!("占用者：{}", holders.zh))
+    Words::new(format!("held by {}", holders.en), format!("其余被 {}占用", holders.zh))
 }
 
 /// What is known about when the head will start.
@@ -141,7 +141,7 @@ fn promise(turn: &Turn<'_>, rank: usize) -> Words {
             let holder = turn.holders[*freed_by];
             Words::new(
                 format!(", at the latest when {holder} reaches its maximum duration"),
-                format!("，最迟等到 {holder} 达到最长运行时间"),
+                format!("，最迟在 {holder} 达到时长上限时启动"),
             )
         }
         Some(Start::Unknown) | None => Words::default(),
@@ -175,7 +175,7 @@ fn never(turn: &Turn<'_>, rank: usize) -> Words {
     let fits_nowhere = |need: &Need| (0..count).all(|node| need.fits(turn.capacity.row(node)).is_none());
     if let Some((role, _)) = roles().find(|(_, (need, _))| fits_nowhere(need)) {
         let none =
-            Words::new(format!("no node holds one {role} task even when empty"), format!("即使空着，也没有节点放得下一个 {role} 任务"));
+            Words::new(format!("no node holds one {role} task even when empty"), format!("任何节点即使完全空闲，也放不下一个 {role} 任务"));
         return none.then(&largest(turn));
     }
     let most = |need: &Need, tasks: u32| (0..count).map(|node| u64::from(need.count(turn.capacity.row(node), tasks))).sum::<u64>();
@@ -188,7 +188,7 @@ fn never(turn: &Turn<'_>, rank: usize) -> Words {
     let nodes = if count == 1 { "the 1 node".into() } else { format!("the {count} nodes together") };
     Words::new(
         format!("{nodes}, when empty, can hold at most {} tasks", most.en),
-        format!("{count} 个节点全空时最多也只能放下 {} 任务", most.zh),
+        format!("{count} 个节点全部空闲时最多也只能放下 {} 任务", most.zh),
     )
 }
 

@@ -20,6 +20,9 @@ pub struct MetricsNote {
     pub task: String,
     pub attempt: u32,
     pub text: String,
+    /// The same in Chinese, where there is any.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text_zh: String,
 }
 
 /// What stands to the right of a curve.

@@ -107,6 +107,7 @@ impl Trial {
             paths: BTreeMap::new(),
             files: BTreeMap::new(),
             code: Some(CodePlan::At(Location::Host(self.place.join("code").to_string_lossy().into_owned()))),
+            agrees_on_code: false,
             requirements: Default::default(),
             setup: None,
             freight: Default::default(),

@@ -4,7 +4,9 @@ use std::{collections::HashMap, fs::File, io, os::unix::fs::FileExt};
 
 use model::{
     metrics::{Point, Source},
+    said,
     tfevents::{Event, Framed, Restarts, Summary, Void, What, event, framed},
+    words::Words,
 };
 
 use super::output::FileState;
@@ -48,6 +50,14 @@ impl Tags {
     }
 }
 
+fn damaged(group: &str, at_byte: u64) -> Words {
+    let place = if group.is_empty() { "/output".to_owned() } else { format!("/output/{group}") };
+    said!(
+        "an event file in `{place}` is damaged at byte {at_byte}; the rest of it is not read",
+        "`{place}` 中有一个事件文件从第 {at_byte} 字节起已损坏，之后的内容没有读取"
+    )
+}
+
 impl Directory<'_> {
     /// Reads on in one file until nothing is left or enough was read; answers how many bytes that were.
     pub fn read(&mut self, batch: &mut Batch<'_>, file: &File, state: &mut FileState, bytes_max: u64) -> io::Result<u64> {
@@ -83,10 +93,7 @@ impl Directory<'_> {
                 Framed::Large { .. } | Framed::Short => break,
                 Framed::Damaged => {
                     state.is_given_up = true;
-                    batch.note(
-                        self.attempt,
-                        &format!("an event file in `{}` is damaged at byte {}; the rest of it is not read", self.group, state.offset),
-                    )?;
+                    batch.note(self.attempt, &damaged(self.group, state.offset))?;
                     break;
                 }
             }

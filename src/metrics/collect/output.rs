@@ -14,6 +14,7 @@ use model::{
     metric_lines::Format,
     metrics::Source,
     plan::MetricsPlan,
+    said,
     tfevents::{Restarts, crc32c},
 };
 use serde::{Deserialize, Serialize};
@@ -172,8 +173,11 @@ impl Output {
     /// Reads on in one file, and writes down how far; answers how many bytes that were.
     pub fn read(&mut self, batch: &mut Batch<'_>, path: &str, reading: &Reading<'_>, bytes_max: u64) -> io::Result<u64> {
         if std::mem::take(&mut self.has_too_many) {
-            let text = format!("there are more than {FILES_MAX} files with numbers, or {ENTRIES_MAX} files at all; the rest is left out");
-            batch.note(reading.attempt, &text)?;
+            let words = said!(
+                "there are more than {FILES_MAX} files with numbers, or {ENTRIES_MAX} files at all; the rest is left out",
+                "/output 中带数值的文件超过 {FILES_MAX} 个，或者文件总数超过 {ENTRIES_MAX} 个，其余的没有读取"
+            );
+            batch.note(reading.attempt, &words)?;
         }
         let Ok(file) = Beneath::open(&self.root, Links::Never).and_then(|it| it.file(path)) else { return Ok(0) };
         let (directory, name) = split(path);

@@ -5,6 +5,7 @@ use std::{fs::OpenOptions, io::Write};
 use model::{
     logs::{Piece, Stream},
     tfevents::crc32c,
+    words::Words,
 };
 
 use super::*;
@@ -88,8 +89,8 @@ impl Home {
         book.series().unwrap().into_iter().map(line).collect()
     }
 
-    fn notes(&self) -> Vec<String> {
-        Book::open(&self.rundir(1).metrics()).unwrap().unwrap().notes().unwrap().into_iter().map(|it| it.text).collect()
+    fn notes(&self) -> Vec<Words> {
+        Book::open(&self.rundir(1).metrics()).unwrap().unwrap().notes().unwrap().into_iter().map(|it| it.words).collect()
     }
 }
 
@@ -269,7 +270,11 @@ fn a_damaged_event_file_is_told_and_left() {
     home.write("logs/events.out.tfevents.2", "short");
     home.end(1);
     home.turn();
-    assert_eq!(home.notes(), ["an event file in `logs` is damaged at byte 0; the rest of it is not read"]);
+    let words = Words::new(
+        "an event file in `/output/logs` is damaged at byte 0; the rest of it is not read",
+        "`/output/logs` 中有一个事件文件从第 0 字节起已损坏，之后的内容没有读取",
+    );
+    assert_eq!(home.notes(), [words]);
     assert!(!home.is_marked(1));
 }
 

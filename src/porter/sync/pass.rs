@@ -42,8 +42,8 @@ pub struct Tally {
     /// Files that are to be looked at again.
     pub later: u64,
     pub skipped: Skipped,
-    /// The first file that cannot be read now, and why.
-    unread: Option<String>,
+    /// The first file that does not go out, and why. The others do all the same.
+    held_up: Option<String>,
     pub took: std::time::Duration,
 }
 
@@ -118,7 +118,7 @@ impl Pass<'_> {
             }
         }
         self.ledger.make_durable().map_err(Stuck::of_disk)?;
-        self.tally.unread.take().map_or(Ok(()), |why| Err(Stuck::of(why)))
+        self.tally.held_up.take().map_or(Ok(()), |why| Err(Stuck::of(why)))
     }
 
     /// Answers where a file is to be sent now, if it is.
@@ -179,12 +179,17 @@ impl Pass<'_> {
     /// What its owner has closed stays closed. Whatever else keeps us from reading something may pass, and nothing is whole before;
     /// meanwhile the rest goes out.
     fn not_read(&mut self, path: &[u8], kind: io::ErrorKind, why: &str) {
-        match (kind, self.which) {
-            (io::ErrorKind::PermissionDenied, _) => self.tally.skipped.add(path, &format!("cannot be read: {why}")),
-            (_, Which::Finished) => self.tally.later += 1,
-            (_, Which::All) => {
-                self.tally.unread.get_or_insert_with(|| format!("{} cannot be read now: {why}", key_of(path)));
-            }
+        match kind {
+            io::ErrorKind::PermissionDenied => self.tally.skipped.add(path, &format!("cannot be read: {why}")),
+            _ => self.not_yet(format!("{} cannot be read now: {why}", key_of(path))),
+        }
+    }
+
+    /// A file is missing outside, so nothing is whole; the rest goes out meanwhile.
+    fn not_yet(&mut self, why: String) {
+        match self.which {
+            Which::Finished => self.tally.later += 1,
+            Which::All => _ = self.tally.held_up.get_or_insert(why),
         }
     }
 
@@ -217,10 +222,8 @@ impl Pass<'_> {
             Err(Not::Refused(error)) => match &error.trouble {
                 Trouble::Changed { .. } => self.tally.later += 1,
                 Trouble::Unread { why } => self.not_read(&went.path, io::ErrorKind::Other, why),
-                // It may be this file alone that the store does not take; whether anything goes there is seen at the end.
-                Trouble::Never { why } => {
-                    self.tally.skipped.add(&went.path, &format!("{} does not take it as {}: {}", error.at, went.key, why.en))
-                }
+                // It may be this file alone that the store does not take. Names that none takes were left out before.
+                Trouble::Never { why } => self.not_yet(format!("{key} is not taken by {}: {}", error.at, why.en)),
                 Trouble::Away { .. } | Trouble::Denied { .. } | Trouble::Missing { .. } | Trouble::Full { .. } => {
                     return Err(Stuck::at_store(&error));
                 }

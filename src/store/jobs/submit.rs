@@ -110,7 +110,7 @@ fn insert_job(sql: &Sql<'_>, new: &NewJob, version: u32) -> Result<(), StoreErro
             plan.priority.into(),
             plan.max_duration_ms.into(),
             (&plan.description).into(),
-            searchable(plan).into(),
+            searchable(plan.name.as_str(), &plan.description).into(),
             Value::json(&plan.tags),
             plan.task_count().into(),
             Value::json(&altogether(plan)),
@@ -125,9 +125,9 @@ fn insert_job(sql: &Sql<'_>, new: &NewJob, version: u32) -> Result<(), StoreErro
 
 /// What a search by text looks through. Postgres indexes no entry longer than 2,700 bytes, and nobody
 /// looks for a job by the end of a long description.
-fn searchable(plan: &Plan) -> String {
+pub(super) fn searchable(name: &str, description: &str) -> String {
     const SEARCH_CHARACTERS_MAX: usize = 600;
-    format!("{}\n{}", plan.name, plan.description).to_lowercase().chars().take(SEARCH_CHARACTERS_MAX).collect()
+    format!("{name}\n{description}").to_lowercase().chars().take(SEARCH_CHARACTERS_MAX).collect()
 }
 
 fn demand(role: &RolePlan) -> Demand {

@@ -27,6 +27,9 @@ export const deleteJob = (job: string, force = false) =>
 export const setDuration = (job: string, duration: string) =>
   must(api.POST('/api/v1/jobs/{job}/duration', { ...at(job), body: { max_duration: duration } }))
 
+export const setDescription = (job: string, description: string) =>
+  must(api.POST('/api/v1/jobs/{job}/description', { ...at(job), body: { description } }))
+
 const sentAsItIs = { bodySerializer: (text: unknown) => String(text), headers: { 'content-type': 'application/yaml' } }
 
 /** What is said about a file beside what stands in it. */

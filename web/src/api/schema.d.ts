@@ -238,6 +238,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/jobs/{job}/description": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Changes the description of a job, also of one that is over. The job file stays as it was submitted. */
+        post: operations["post_jobs_job_description"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job}/duration": {
         parameters: {
             query?: never;
@@ -1524,6 +1541,10 @@ export interface components {
             /** @description None if nobody knows which way is better. */
             better?: boolean | null;
         };
+        Description: {
+            /** @description An empty one takes it away. */
+            description: string;
+        };
         /** @description What became of a run that did not succeed, in words for whoever it belongs to. */
         Diagnosis: {
             /** @description Of the catalogue's entry; it stays the same for ever. */
@@ -2089,6 +2110,8 @@ export interface components {
             /** Format: int32 */
             attempt: number;
             text: string;
+            /** @description The same in Chinese, where there is any. */
+            text_zh?: string;
         };
         /** @description Every series of a job, and what was left out. */
         MetricsView: {
@@ -2524,6 +2547,8 @@ export interface components {
             };
             /** @description Seen at `/code`, with the run's own writable layer above it. */
             code?: Record<string, never>;
+            /** @description The code is a branch, or the like, and other tasks of the job have it too: the first of them to find a commit finds it for all. */
+            agrees_on_code?: boolean;
             /** @description What to ask for before anything is made ready. Command, variables and setup have these by name. */
             secrets?: {
                 [key: string]: components["schemas"]["SecretPlan"];
@@ -3671,6 +3696,47 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    post_jobs_job_description: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Description"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobSummary"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            422: {
                 headers: {
                     [name: string]: unknown;
                 };

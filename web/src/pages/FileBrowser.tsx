@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { useSearchParams } from 'wouter'
 import { ask, download } from '../api/client.ts'
 import { ApiError, tellingOf } from '../api/error.ts'
 import type { FileView } from '../api/queries.ts'
@@ -12,6 +11,7 @@ import { Icon } from '../ui/Icon.tsx'
 import { Empty, Trouble } from '../ui/Say.tsx'
 import { Ago } from '../ui/Time.tsx'
 import { useToasts } from '../ui/Toasts.tsx'
+import { useSearchParams } from '../useSearchParams.ts'
 import { useLanguage, useWords } from '../words/index.tsx'
 
 const PREVIEW_BYTES_MAX = 512 * 1024

@@ -1,9 +1,10 @@
+import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { JobSummary } from '../api/queries.ts'
 import { paths } from '../paths.ts'
 
-/** A job's name as a link, with its version and what was said about it. */
-export function JobName({ job }: { job: JobSummary }) {
+/** A job's name as a link, with its version, what was said about it, and what may be done to that. */
+export function JobName({ job, children }: { job: JobSummary; children?: ReactNode }) {
   return (
     <div className="job-name">
       <Link href={paths.job(job.id)}>
@@ -15,6 +16,7 @@ export function JobName({ job }: { job: JobSummary }) {
           {tag}
         </Link>
       ))}
+      {children}
       {job.description && (
         <div className="soft small clip" title={job.description}>
           {job.description}

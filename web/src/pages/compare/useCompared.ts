@@ -1,5 +1,5 @@
-import { useSearchParams } from 'wouter'
 import type { Direction } from '../../api/compare.ts'
+import { useSearchParams } from '../../useSearchParams.ts'
 
 /** Which jobs stand side by side, and how, stands in the address. */
 export function useCompared() {

@@ -1,10 +1,8 @@
-import { TextField } from '../../ui/Field.tsx'
 import { useWords } from '../../words/index.tsx'
 import { fieldOf, setField, textOf } from './draft.ts'
 import { FrameworkField } from './FrameworkField.tsx'
 import { Group } from './Group.tsx'
-import { InFile } from './InFile.tsx'
-import { TextAt } from './ProText.tsx'
+import { ProText, TextAt } from './ProText.tsx'
 import type { Put } from './put.ts'
 import * as simple from './simple.ts'
 
@@ -30,22 +28,19 @@ export function ProCode({ put }: { put: Put }) {
 /** One and the same field, whatever is being typed into it: another one would lose the cursor. */
 function CodePlace({ put }: { put: Put }) {
   const { create: w } = useWords()
-  const { draft, setDraft, said } = put
+  const { draft, said } = put
   const isText = typeof (fieldOf(draft, ['code']) ?? '') === 'string'
-  if (!isText && simple.hasOtherCode(draft)) return <InFile put={put} label={w.more.code} at={['code']} />
-  const text = isText ? textOf(draft, ['code']) : simple.gitOf(draft)
   return (
-    <TextField
+    <ProText
+      put={put}
       label={w.more.code}
+      at={['code']}
       help={w.more.codeHelp}
       placeholder="https://github.com/team/digits.git#main"
-      value={text}
-      wrong={text === '' ? null : (said(['code']) ?? said(['code', 'git']))}
-      onChange={event =>
-        setDraft(
-          isText ? setField(draft, ['code'], event.target.value) : simple.setGit(draft, 'git', event.target.value),
-        )
-      }
+      text={isText ? textOf(draft, ['code']) : simple.gitOf(draft)}
+      set={text => (isText ? setField(draft, ['code'], text) : simple.setGit(draft, 'git', text))}
+      isMore={!isText && simple.hasOtherCode(draft)}
+      wrong={said(['code']) ?? said(['code', 'git'])}
     />
   )
 }

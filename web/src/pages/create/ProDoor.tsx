@@ -3,6 +3,7 @@ import { Check, SelectField, TextField } from '../../ui/Field.tsx'
 import { Icon } from '../../ui/Icon.tsx'
 import { useWords } from '../../words/index.tsx'
 import { type Draft, fieldOf, type Path, setField } from './draft.ts'
+import { Group } from './Group.tsx'
 import { ProCode } from './ProCode.tsx'
 import { TextAt } from './ProText.tsx'
 import * as pro from './pro.ts'
@@ -34,25 +35,22 @@ export default function ProDoor({ draft, setDraft, problems }: Props) {
   })
   return (
     <form className="stack" onSubmit={event => event.preventDefault()}>
-      <fieldset className="panel">
-        <legend>{w.basics}</legend>
-        <div className="body form-grid">
-          <TextAt put={put} label={w.name} at={['name']} help={w.nameHelp} placeholder={w.namePlaceholder} />
-          <SelectField label={w.cluster} help={w.clusterHelp} defaultValue="local">
-            <option value="local">{w.clusterLocal}</option>
-          </SelectField>
-          <TextAt put={put} label={w.description} at={['description']} />
-          <TextField
-            label={w.more.tags}
-            help={w.more.tagsHelp}
-            value={pro.tagsOf(draft)}
-            wrong={put.saidIn(['tags'])}
-            onChange={event => setDraft(pro.setTags(draft, event.target.value))}
-          />
-          <TextAt put={put} label={w.priority} at={['priority']} help={w.priorityHelp} placeholder="0" isNumber />
-          <TextAt put={put} label={w.duration} at={['max_duration']} help={w.durationHelp} placeholder="12h" />
-        </div>
-      </fieldset>
+      <Group title={w.basics}>
+        <TextAt put={put} label={w.name} at={['name']} help={w.nameHelp} placeholder={w.namePlaceholder} />
+        <SelectField label={w.cluster} help={w.clusterHelp} defaultValue="local">
+          <option value="local">{w.clusterLocal}</option>
+        </SelectField>
+        <TextAt put={put} label={w.description} at={['description']} />
+        <TextField
+          label={w.more.tags}
+          help={w.more.tagsHelp}
+          value={pro.tagsOf(draft)}
+          wrong={put.saidIn(['tags'])}
+          onChange={event => setDraft(pro.setTags(draft, event.target.value))}
+        />
+        <TextAt put={put} label={w.priority} at={['priority']} help={w.priorityHelp} placeholder="0" isNumber />
+        <TextAt put={put} label={w.duration} at={['max_duration']} help={w.durationHelp} placeholder="12h" />
+      </Group>
       <nav className="tabs" aria-label={w.roles}>
         {roles.map(it => (
           <button key={it} type="button" aria-pressed={it === role} onClick={() => choose(it)}>
@@ -74,49 +72,37 @@ export default function ProDoor({ draft, setDraft, problems }: Props) {
       </nav>
       {role !== '' && <RoleForm key={role} put={put} role={role} choose={choose} />}
       <ProCode put={put} />
-      <fieldset className="panel">
-        <legend>{w.data}</legend>
-        <div className="body form-grid">
-          <TextAt put={put} label={w.more.input} at={['input']} help={w.more.inputHelp} placeholder="mnist:train" />
-          <TextAt put={put} label={w.outputs} at={['output']} help={w.outputHelp} placeholder="results:digits" />
-          <TextAt put={put} label={w.more.logs} at={['logs']} help={w.more.logsHelp} placeholder="results:logs" />
-          <TextAt put={put} label={w.more.from} at={['from']} help={w.more.fromHelp} placeholder="digits@2" />
-          <RowsField label={w.mounts} fields={[w.mountName, w.mountPlace]} {...rows(['inputs'])} />
-          <RowsField
-            label={w.more.params}
-            fields={[w.envName, w.envValue]}
-            {...rows(['params'])}
-            change={next => setDraft(pro.setParams(draft, next))}
-          />
-          <RowsField label={w.more.jobEnv} fields={[w.envName, w.envValue]} {...rows(['env'])} />
-        </div>
-      </fieldset>
-      <fieldset className="panel">
-        <legend>{w.limits}</legend>
-        <div className="body form-grid">
-          <TextAt put={put} label={w.retries} at={['retries']} help={w.retriesHelp} placeholder="0" isNumber />
-          <TextAt
-            put={put}
-            label={w.more.keepFailed}
-            at={['keep_failed']}
-            help={w.more.keepFailedHelp}
-            placeholder="30m"
-          />
-          <TextAt
-            put={put}
-            label={w.more.stopGrace}
-            at={['stop_grace']}
-            help={w.more.stopGraceHelp}
-            placeholder="30s"
-          />
-          <Check
-            label={w.more.gang}
-            help={w.more.gangHelp}
-            checked={fieldOf(draft, ['gang']) !== false}
-            onChange={event => setDraft(setField(draft, ['gang'], event.target.checked ? null : false))}
-          />
-        </div>
-      </fieldset>
+      <Group title={w.data}>
+        <TextAt put={put} label={w.more.input} at={['input']} help={w.more.inputHelp} placeholder="mnist:train" />
+        <TextAt put={put} label={w.outputs} at={['output']} help={w.outputHelp} placeholder="results:digits" />
+        <TextAt put={put} label={w.more.logs} at={['logs']} help={w.more.logsHelp} placeholder="results:logs" />
+        <TextAt put={put} label={w.more.from} at={['from']} help={w.more.fromHelp} placeholder="digits@2" />
+        <RowsField label={w.mounts} fields={[w.mountName, w.mountPlace]} {...rows(['inputs'])} />
+        <RowsField
+          label={w.more.params}
+          fields={[w.envName, w.envValue]}
+          {...rows(['params'])}
+          change={next => setDraft(pro.setParams(draft, next))}
+        />
+        <RowsField label={w.more.jobEnv} fields={[w.envName, w.envValue]} {...rows(['env'])} />
+      </Group>
+      <Group title={w.limits}>
+        <TextAt put={put} label={w.retries} at={['retries']} help={w.retriesHelp} placeholder="0" isNumber />
+        <TextAt
+          put={put}
+          label={w.more.keepFailed}
+          at={['keep_failed']}
+          help={w.more.keepFailedHelp}
+          placeholder="30m"
+        />
+        <TextAt put={put} label={w.more.stopGrace} at={['stop_grace']} help={w.more.stopGraceHelp} placeholder="30s" />
+        <Check
+          label={w.more.gang}
+          help={w.more.gangHelp}
+          checked={fieldOf(draft, ['gang']) !== false}
+          onChange={event => setDraft(setField(draft, ['gang'], event.target.checked ? null : false))}
+        />
+      </Group>
     </form>
   )
 }

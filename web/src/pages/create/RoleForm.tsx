@@ -5,6 +5,7 @@ import { Button } from '../../ui/Button.tsx'
 import { SelectField, TextArea, TextField } from '../../ui/Field.tsx'
 import { useWords } from '../../words/index.tsx'
 import { type Path, setField } from './draft.ts'
+import { Group } from './Group.tsx'
 import { InFile } from './InFile.tsx'
 import { NumberField } from './NumberField.tsx'
 import { TextAt } from './ProText.tsx'
@@ -32,83 +33,80 @@ export function RoleForm({ put, role, choose }: Props) {
     choose(rolesOf(renamed).includes(name) ? name : role)
   }
   return (
-    <fieldset className="panel">
-      <legend>{role}</legend>
-      <div className="body form-grid">
-        <TextField
-          label={w.roleName}
-          value={name}
-          wrong={said(['roles', role])}
-          onChange={event => setName(event.target.value)}
-          onBlur={rename}
+    <Group title={role}>
+      <TextField
+        label={w.roleName}
+        value={name}
+        wrong={said(['roles', role])}
+        onChange={event => setName(event.target.value)}
+        onBlur={rename}
+      />
+      <TextAt put={put} label={w.instances} at={at('tasks')} placeholder="1" isNumber />
+      <div className="whole">
+        <TextArea
+          label={w.command}
+          help={w.commandHelp}
+          rows={3}
+          value={commandOf(draft, role)}
+          wrong={commandOf(draft, role) === '' ? null : said(at('command'))}
+          onChange={event => setDraft(setField(draft, at('command'), event.target.value))}
         />
-        <TextAt put={put} label={w.instances} at={at('tasks')} placeholder="1" isNumber />
-        <div className="whole">
-          <TextArea
-            label={w.command}
-            help={w.commandHelp}
-            rows={3}
-            value={commandOf(draft, role)}
-            wrong={commandOf(draft, role) === '' ? null : said(at('command'))}
-            onChange={event => setDraft(setField(draft, at('command'), event.target.value))}
-          />
-        </div>
-        <Presets pick={preset => setDraft(pro.applyPreset(draft, role, preset))} />
-        <Accelerators put={put} role={role} />
-        <TextAt put={put} label={w.cpus} at={at('cpus')} placeholder="1" isNumber />
-        <TextAt put={put} label={w.memory} at={at('memory')} help={w.memoryHelp} placeholder="4GiB" />
-        <TextAt put={put} label={w.sharedMemory} at={at('shared_memory')} placeholder="64MiB" />
-        <TextAt put={put} label={w.disk} at={at('disk')} help={w.diskHelp} placeholder={w.diskNoLimit} />
-        <TextAt put={put} label={w.more.roleImage} at={at('image')} help={w.more.roleImageHelp} />
-        <TextAt
-          put={put}
-          label={w.minFailed}
-          at={[...at('completion'), 'min_failed']}
-          help={w.completionHelp}
-          placeholder="1"
-          isNumber
-        />
-        <TextAt
-          put={put}
-          label={w.minSucceeded}
-          at={[...at('completion'), 'min_succeeded']}
-          help={w.completionHelp}
-          isNumber
-        />
-        <TextAt
-          put={put}
-          label={w.more.taskRetries}
-          at={at('retries')}
-          help={w.more.taskRetriesHelp}
-          placeholder="0"
-          isNumber
-        />
-        <RowsField
-          label={w.ports}
-          fields={[w.portLabel, w.portCount, w.portFrom]}
-          rows={pro.portsOf(draft, role)}
-          change={rows => setDraft(pro.setPorts(draft, role, rows))}
-          wrong={saidIn(at('ports'))}
-        />
-        <RowsField
-          label={w.env}
-          fields={[w.envName, w.envValue]}
-          rows={pro.pairsAt(draft, at('env'))}
-          change={rows => setDraft(pro.setPairs(draft, at('env'), rows))}
-          wrong={saidIn(at('env'))}
-          isFixed={key => pro.isFixed(draft, at('env'), key)}
-        />
-        <div>
-          <Button
-            look="danger"
-            refused={rolesOf(draft).length > 1 ? null : w.lastRole}
-            onClick={() => setDraft(pro.removeRole(draft, role))}
-          >
-            {w.removeRole}
-          </Button>
-        </div>
       </div>
-    </fieldset>
+      <Presets pick={preset => setDraft(pro.applyPreset(draft, role, preset))} />
+      <Accelerators put={put} role={role} />
+      <TextAt put={put} label={w.cpus} at={at('cpus')} placeholder="1" isNumber />
+      <TextAt put={put} label={w.memory} at={at('memory')} help={w.memoryHelp} placeholder="4GiB" />
+      <TextAt put={put} label={w.sharedMemory} at={at('shared_memory')} placeholder="64MiB" />
+      <TextAt put={put} label={w.disk} at={at('disk')} help={w.diskHelp} placeholder={w.diskNoLimit} />
+      <TextAt put={put} label={w.more.roleImage} at={at('image')} help={w.more.roleImageHelp} />
+      <TextAt
+        put={put}
+        label={w.minFailed}
+        at={[...at('completion'), 'min_failed']}
+        help={w.completionHelp}
+        placeholder="1"
+        isNumber
+      />
+      <TextAt
+        put={put}
+        label={w.minSucceeded}
+        at={[...at('completion'), 'min_succeeded']}
+        help={w.completionHelp}
+        isNumber
+      />
+      <TextAt
+        put={put}
+        label={w.more.taskRetries}
+        at={at('retries')}
+        help={w.more.taskRetriesHelp}
+        placeholder="0"
+        isNumber
+      />
+      <RowsField
+        label={w.ports}
+        fields={[w.portLabel, w.portCount, w.portFrom]}
+        rows={pro.portsOf(draft, role)}
+        change={rows => setDraft(pro.setPorts(draft, role, rows))}
+        wrong={saidIn(at('ports'))}
+      />
+      <RowsField
+        label={w.env}
+        fields={[w.envName, w.envValue]}
+        rows={pro.pairsAt(draft, at('env'))}
+        change={rows => setDraft(pro.setPairs(draft, at('env'), rows))}
+        wrong={saidIn(at('env'))}
+        isFixed={key => pro.isFixed(draft, at('env'), key)}
+      />
+      <div>
+        <Button
+          look="danger"
+          refused={rolesOf(draft).length > 1 ? null : w.lastRole}
+          onClick={() => setDraft(pro.removeRole(draft, role))}
+        >
+          {w.removeRole}
+        </Button>
+      </div>
+    </Group>
   )
 }
 

@@ -1,4 +1,4 @@
-import { useSearchParams } from 'wouter'
+import { useSearchParams } from '../../useSearchParams.ts'
 
 export const DOORS = ['simple', 'pro', 'file'] as const
 export type Door = (typeof DOORS)[number]

@@ -1,10 +1,10 @@
-import { useSearchParams } from 'wouter'
 import { download } from '../../api/client.ts'
 import type { JobDetail } from '../../api/queries.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Icon } from '../../ui/Icon.tsx'
 import { useToasts } from '../../ui/Toasts.tsx'
 import { Views } from '../../ui/Views.tsx'
+import { useSearchParams } from '../../useSearchParams.ts'
 import { useWords } from '../../words/index.tsx'
 import { FileBrowser } from '../FileBrowser.tsx'
 

@@ -9,6 +9,7 @@ import { Page } from '../../Shell.tsx'
 import { Empty, Trouble } from '../../ui/Say.tsx'
 import { State } from '../../ui/State.tsx'
 import { useLanguage, useReason, useWords } from '../../words/index.tsx'
+import { Describe } from '../Describe.tsx'
 import { JobActions } from './JobActions.tsx'
 import { LogsTab } from './LogsTab.tsx'
 import { OverviewTab } from './OverviewTab.tsx'
@@ -52,7 +53,10 @@ export default function JobPage({ job: name, tab }: { job: string; tab: string |
   }
   return (
     <Page title={label(job)} heading={<Heading job={job} />} ends={<JobActions job={job} />}>
-      {job.description && <p className="soft">{job.description}</p>}
+      <div className="soft description">
+        {job.description || words.job.noDescription}
+        <Describe job={job} />
+      </div>
       {here !== 'why' && <Reason job={job} />}
       <Tabs name={name} here={here} />
       <Suspense fallback={null}>

@@ -7,6 +7,7 @@ import { Icon, type IconName } from '../../ui/Icon.tsx'
 import { State } from '../../ui/State.tsx'
 import { Ago, Left, Span } from '../../ui/Time.tsx'
 import { useReason, useWords } from '../../words/index.tsx'
+import { Describe } from '../Describe.tsx'
 import { JobName } from '../JobTable.tsx'
 import type { Row } from './groups.ts'
 import type { Deed } from './useDeeds.tsx'
@@ -148,7 +149,9 @@ const JobRow = memo(function JobRow({
         />
       </td>
       <th scope="row">
-        <JobName job={job} />
+        <JobName job={job}>
+          <Describe job={job} />
+        </JobName>
       </th>
       <td>
         <State state={job.state} />

@@ -1,5 +1,5 @@
-import { useSearchParams } from 'wouter'
 import type { JobFilter, Sort } from '../../api/queries.ts'
+import { useSearchParams } from '../../useSearchParams.ts'
 
 const KEYS = ['state', 'name', 'tag', 'owner', 'q', 'node', 'cursor'] as const
 const SORTS: Sort[] = ['newest', 'oldest', 'name', '-name']

@@ -168,7 +168,7 @@ export const create = {
   submitting: 'Submitting…',
   submitted: (name: string) => `${name} is submitted`,
   total: 'Total',
-  tasksEach: (count: number) => `${plural(count, 'task', 'tasks')}, each`,
+  tasksEach: (count: number) => (count === 1 ? '1 task' : `${plural(count, 'task', 'tasks')}, each`),
   cpusOf: (count: string) => `${count} CPU`,
   noLimit: 'no limit',
   inputs: 'Inputs',

@@ -165,7 +165,7 @@ export const create: Words['create'] = {
   submitting: '提交中…',
   submitted: name => `${name} 已提交`,
   total: '全部任务合计',
-  tasksEach: count => `${count} 个任务，每个`,
+  tasksEach: count => (count === 1 ? '1 个任务' : `${count} 个任务，每个`),
   cpusOf: count => `${count} 核 CPU`,
   noLimit: '不限',
   inputs: '输入',

@@ -9,6 +9,7 @@ import { Controls } from './Controls.tsx'
 import { CurveCard } from './CurveCard.tsx'
 import { type Found, type Metric, metricsOf, sectionsOf, tonesOf } from './metrics.ts'
 import { NoCurves } from './NoCurves.tsx'
+import { Notes } from './Notes.tsx'
 import { useCurveChoices } from './useCurveChoices.ts'
 
 /** More charts come when they are asked for: a job may have thousands of metrics. */
@@ -48,15 +49,18 @@ function Curves({ job, jobs, state: { choices, choose, zoom, setSmoothing } }: P
   const metrics = useMemo(() => metricsOf(found, { task, group, find }), [found, task, group, find])
   if (error) return <Trouble error={error} />
   if (isLoading && found.length === 0) return null
+  const notes = views[0]?.notes ?? []
   if (found.length === 0) {
     const isReading = views.some(it => it?.is_being_read) && job.ended_at_ms != null
     return (
-      <section className="panel">
-        <NoCurves isOver={job.ended_at_ms != null} isReading={isReading} />
-      </section>
+      <div className="stack">
+        <Notes notes={notes} />
+        <section className="panel">
+          <NoCurves isOver={job.ended_at_ms != null} isReading={isReading} />
+        </section>
+      </div>
     )
   }
-  const notes = views[0]?.notes ?? []
   return (
     <div className="stack">
       <Controls
@@ -112,20 +116,5 @@ function Charts({ metrics, only, card }: ChartsProps) {
         <Button onClick={() => setShown(shown + CHARTS_AT_ONCE)}>{words.more(metrics.length - shown)}</Button>
       )}
     </>
-  )
-}
-
-function Notes({ notes }: { notes: { task: string; text: string }[] }) {
-  const { app, curves } = useWords()
-  if (notes.length === 0) return null
-  return (
-    <details className="note small">
-      <summary>{curves.notes}</summary>
-      <ul>
-        {notes.map(({ task, text }) => (
-          <li key={`${task} ${text}`}>{app.about(task, text)}</li>
-        ))}
-      </ul>
-    </details>
   )
 }

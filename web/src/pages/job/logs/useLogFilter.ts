@@ -1,5 +1,5 @@
-import { useSearchParams } from 'wouter'
 import type { Wanted } from '../../../logs/useReel.ts'
+import { useSearchParams } from '../../../useSearchParams.ts'
 
 export const COUNTS = [100, 1_000, 10_000, 100_000]
 const COUNT_DEFAULT = 1_000
