@@ -22,9 +22,9 @@ mod submit;
 mod told;
 
 pub use list::{Filter, Order, list};
-pub use queue::{queued, scattered};
+pub use queue::{Queued, queued, scattered};
 pub use submit::{Key, NewJob, Submission, submit};
-pub use told::set_reason;
+pub use told::{new_reasons, set_reason};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
@@ -418,7 +418,7 @@ mod tests {
             store.write(move |sql| submit(sql, &new)).await.unwrap();
         }
         let _ = moved(&store, (job_id(5), JobState::Queued, 1), to(JobState::Starting, 9)).await;
-        let queue = store.read(|sql| queued(sql, 10, 0)).await.unwrap();
+        let queue: Vec<_> = store.read(|sql| queued(sql, 10, 0)).await.unwrap().into_iter().map(|it| it.waiting).collect();
         let labels: Vec<&str> = queue.iter().map(|it| it.label.as_str()).collect();
         assert_eq!(labels, ["urgent@1", "early@1", "late@1", "idle@1"]);
         assert_eq!((queue[0].max_duration_ms, queue[0].priority), (Some(1_000), 10));
