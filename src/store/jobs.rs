@@ -23,7 +23,7 @@ mod told;
 
 pub use list::{Filter, Order, list};
 pub use queue::{Queued, queued, scattered};
-pub use submit::{Key, NewJob, Submission, submit};
+pub use submit::{Key, NOTE, NewJob, Submission, known, submit};
 pub use told::{new_reasons, set_reason};
 
 #[derive(Clone, Debug, PartialEq)]
