@@ -50,6 +50,7 @@ mod porter;
 mod ports;
 mod prometheus;
 mod reach;
+mod readme;
 mod relay;
 mod rendezvous;
 mod requirements;
