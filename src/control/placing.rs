@@ -21,7 +21,7 @@ use super::{
     Control, now_ms,
     queue::{QUEUE_MAX, Queue, beside, next_attempt, queue},
     readable, running,
-    telling::Telling,
+    telling::{self, Telling},
     timeline,
 };
 use crate::{
@@ -106,7 +106,11 @@ impl Placing {
             return Ok(());
         }
         let held: Vec<Held> = holds.iter().map(|it| it.held.clone()).collect();
-        let told = if look == Look::Near { BTreeSet::new() } else { self.telling.next(&queue.waiting, &queue.untold) };
+        let told = match look {
+            Look::Near => BTreeSet::new(),
+            Look::Far => telling::front(&queue.waiting),
+            Look::Whole => self.telling.next(&queue.waiting, &queue.untold),
+        };
         let decisions = place_telling(&queue.waiting, &control.board.for_placing(), &held, now_ms(), |job| told.contains(&job));
         if look == Look::Whole {
             self.rests_until = Some(Instant::now() + began.elapsed() * REST_TIMES);

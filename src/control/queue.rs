@@ -147,3 +147,27 @@ pub fn placed(sql: &Sql<'_>, job: &Job, task: &TaskName) -> Result<Vec<Run>, Sto
     }
     Ok(placed)
 }
+
+#[cfg(test)]
+mod tests {
+    use model::resources::port_kind;
+
+    use super::*;
+    use crate::store::testing::{job_id, resources};
+
+    #[test]
+    fn a_queue_that_speaks_of_very_many_ports_is_looked_at_as_far_as_can_be_kept_in_mind() {
+        let waiting = |number: u16| {
+            let mut each = resources(1, 64);
+            each.accelerators.insert(port_kind(number), 1);
+            let gang = vec![Demand { role: "worker".parse().unwrap(), tasks: 1, each }];
+            Waiting { job: job_id(number.into()), label: String::new(), priority: 0, max_duration_ms: None, gang, loose: None }
+        };
+        let mut queue: Vec<Waiting> = (1..=100).map(waiting).collect();
+        cut(&mut queue, 400);
+        assert_eq!(queue.len(), 20);
+        let mut alike: Vec<Waiting> = (0..100).map(|_| waiting(1)).collect();
+        cut(&mut alike, 400);
+        assert_eq!(alike.len(), 100);
+    }
+}

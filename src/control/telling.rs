@@ -23,10 +23,10 @@ type Rank = (Reverse<i32>, JobId);
 pub struct Telling(Option<Rank>);
 
 impl Telling {
-    /// Whom to tell in this look.
+    /// Whom to tell in a look at the whole queue.
     pub fn next(&mut self, queue: &[Waiting], untold: &BTreeSet<JobId>) -> BTreeSet<JobId> {
-        let ranks: BTreeSet<Rank> = queue.iter().map(|it| (Reverse(it.priority), it.job)).collect();
-        let mut told: BTreeSet<JobId> = ranks.iter().take(FRONT_MAX).map(|(_, job)| *job).collect();
+        let ranks = ranks(queue);
+        let mut told = first(&ranks);
         let new = ranks.iter().map(|(_, job)| *job).filter(|job| untold.contains(job));
         told.extend(new.take(TOLD_MAX - FRONT_MAX));
         let behind = self.0.map_or(Unbounded, Excluded);
@@ -40,6 +40,19 @@ impl Telling {
         }
         told
     }
+}
+
+/// Whom to tell in a look that goes no further than the front.
+pub fn front(queue: &[Waiting]) -> BTreeSet<JobId> {
+    first(&ranks(queue))
+}
+
+fn ranks(queue: &[Waiting]) -> BTreeSet<Rank> {
+    queue.iter().map(|it| (Reverse(it.priority), it.job)).collect()
+}
+
+fn first(ranks: &BTreeSet<Rank>) -> BTreeSet<JobId> {
+    ranks.iter().take(FRONT_MAX).map(|(_, job)| *job).collect()
 }
 
 #[cfg(test)]
@@ -90,6 +103,11 @@ mod tests {
         let first = telling.next(&queue(1..=5000), &BTreeSet::new());
         let second = telling.next(&queue(101..=5000), &BTreeSet::new());
         assert_eq!((first, second), (jobs(1..=200), jobs((101..=150).chain(201..=350))));
+    }
+
+    #[test]
+    fn where_only_the_front_is_looked_at_only_the_front_is_told() {
+        assert_eq!(front(&queue((1..=200).rev())), jobs(1..=50));
     }
 
     #[test]
