@@ -13,7 +13,7 @@ ifeq ($(CI),true)
 export CARGO_TARGET_DIR ?= $(CACHE)/target
 endif
 
-.PHONY: help demo test test-frameworks test-web check fmt bench bench-web setup setup-build setup-tests setup-python web screenshots fuzz
+.PHONY: help demo test test-frameworks test-static test-web check fmt static bench bench-web setup setup-build setup-static setup-tests setup-python web screenshots fuzz
 
 help: ## What you can make
 	@echo "Trainmaster. You can make:"
@@ -36,6 +36,9 @@ test-web: web setup-tests ## The console: its parts, and every page in a browser
 test-frameworks: setup-build setup-tests ## Train with PyTorch too: fetches 3.8 GiB the first time
 	cargo test --test frameworks
 
+test-static: setup-static ## Build it as one static file and run that in an empty root: some minutes the first time
+	program=$$(scripts/static.sh) && TRAINMASTER_STATIC=$$program cargo test --test static
+
 check: setup-build ## Formatting, clippy with warnings denied, types; and that scripts and examples parse
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
@@ -47,6 +50,9 @@ fmt: ## Format the code
 	cargo fmt --all
 	@scripts/web.sh packages
 	cd web && npm run --silent format
+
+static: setup-static ## The program as one file that needs nothing of the machine it runs on, optimised
+	@scripts/static.sh release
 
 web: ## Build the console, from where cargo puts it into the program
 	@scripts/web.sh build
@@ -69,6 +75,9 @@ setup: setup-build setup-tests setup-python ## Install what is missing, and say 
 
 setup-build:
 	@scripts/setup.sh build
+
+setup-static:
+	@scripts/setup.sh static
 
 setup-tests:
 	@scripts/setup.sh tests

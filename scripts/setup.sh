@@ -2,6 +2,7 @@
 # Installs what is missing and says what it does. What is there already costs nothing and says nothing.
 #
 #   scripts/setup.sh build    what building needs: Rust, a C compiler, Node for the console, which it builds
+#   scripts/setup.sh static   what a static program needs besides: Rust's library and a C compiler for musl
 #   scripts/setup.sh tests    what some tests need: object stores, built from source, and a browser; as root, what makes disks fail and clocks jump
 #   scripts/setup.sh python   what examples in Python need; their packages are installed by their jobs
 set -euo pipefail
@@ -35,6 +36,17 @@ build() {
     [ "$(printf '%s\n' "$needed" "$have" | sort -V | head -n1)" = "$needed" ] || fail "Rust $needed or newer is needed, this is $have; run: rustup update stable"
     node_is_new_enough || fail "Node 20.19 or newer is needed to build the console; without it \`cargo build\` makes a program without one"
     scripts/web.sh build
+}
+
+static() {
+    build
+    debian musl-gcc "C for a static program" musl-tools
+    local target
+    target=$(rustc -vV | sed -n 's/^host: \(.*\)-gnu$/\1-musl/p')
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ] && return
+    command -v rustup >/dev/null || fail "Rust has no library for $target; please install it"
+    say "adding Rust's library for $target"
+    rustup target add "$target" >&2
 }
 
 node_is_new_enough() {
@@ -111,6 +123,6 @@ python() {
 }
 
 case "${1:-}" in
-build | tests | python) "$1" ;;
-*) fail "say what: build, tests or python" ;;
+build | static | tests | python) "$1" ;;
+*) fail "say what: build, static, tests or python" ;;
 esac

@@ -21,6 +21,7 @@ pub mod lines;
 pub mod located;
 pub mod location;
 pub mod logs;
+pub mod maker;
 pub mod metric_lines;
 pub mod metrics;
 pub mod order;

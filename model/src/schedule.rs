@@ -49,9 +49,12 @@ pub struct Loose {
 }
 
 impl Loose {
+    /// How many tasks of one role are looked at in one turn. The next turn goes on with the others.
+    const TASKS_MAX: u32 = 1_000;
+
     /// A job of which nothing is placed yet.
     pub fn whole(gang: &[Demand]) -> Self {
-        let indices = gang.iter().map(|demand| (0..demand.tasks).collect()).collect();
+        let indices = gang.iter().map(|demand| (0..demand.tasks.min(Self::TASKS_MAX)).collect()).collect();
         Self { indices, running: 0, over: 0, all: gang.iter().map(|demand| demand.tasks).sum() }
     }
 }
@@ -114,6 +117,12 @@ pub struct Assignment {
 /// not fit is the head, and behind it something starts only if the head does not start later for it. The
 /// answer depends on nothing but the values given, whatever their order.
 pub fn place(queue: &[Waiting], nodes: &[Node], held: &[Held], now_ms: u64) -> Vec<Decision> {
+    place_telling(queue, nodes, held, now_ms, |_| true)
+}
+
+/// The same for a long queue, in which to say why a job waits costs more than to find out. Of the jobs of which
+/// nothing starts, the answer has those that are to be `told`.
+pub fn place_telling(queue: &[Waiting], nodes: &[Node], held: &[Held], now_ms: u64, told: impl Fn(JobId) -> bool) -> Vec<Decision> {
     let mut queue: Vec<&Waiting> = queue.iter().collect();
     queue.sort_by_key(|waiting| (Reverse(waiting.priority), waiting.job));
     let units = units(&queue);
@@ -122,20 +131,23 @@ pub fn place(queue: &[Waiting], nodes: &[Node], held: &[Held], now_ms: u64) -> V
     let tried: Vec<Tried> = units.iter().enumerate().map(|(rank, unit)| unit.try_at(rank, &mut turn)).collect();
     let scene = Scene::of(&turn);
     let mut before = 0;
-    let mut decisions = Vec::with_capacity(queue.len());
+    let mut decisions = Vec::new();
     let ranked: Vec<(usize, &Unit<'_>)> = units.iter().enumerate().collect();
     for own in ranked.chunk_by(|one, other| one.1.of == other.1.of) {
         let waits = own.iter().find_map(|(rank, _)| Some((*rank, tried[*rank].why?)));
         let starts: Vec<Assignment> = own.iter().flat_map(|(rank, unit)| unit.assignments(&turn, *rank, &tried[*rank])).collect();
         let waiting = queue[own[0].1.of];
         let reason = |(rank, why)| unit::with_the_others(waiting, starts.len(), &scene.reason(&turn, rank, why, before));
-        let what = match waits.map(reason) {
-            None => What::Start(starts),
-            Some(reason) if starts.is_empty() => What::Wait(reason),
-            Some(reason) => What::Part(starts, reason),
+        let what = match waits {
+            None => Some(What::Start(starts)),
+            Some(why) if starts.is_empty() => told(waiting.job).then(|| What::Wait(reason(why))),
+            Some(why) => {
+                let reason = reason(why);
+                Some(What::Part(starts, reason))
+            }
         };
         before += usize::from(matches!(waits, Some((_, Why::NoRoom | Why::BehindHead))));
-        decisions.push(Decision { job: waiting.job, what });
+        decisions.extend(what.map(|what| Decision { job: waiting.job, what }));
     }
     decisions
 }

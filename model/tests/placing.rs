@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use model::{
     ids::{JobId, NodeName},
     resources::{ANY_ACCELERATOR, Resources},
-    schedule::{Assignment, Decision, Held, Node, Waiting, What, place},
+    schedule::{Assignment, Decision, Held, Node, Waiting, What, place, place_telling},
 };
 use proptest::prelude::*;
 use world::{NOW_MS, Starts, World, a_loose_world, a_world, run_on};
@@ -169,6 +169,15 @@ proptest! {
                 }
             }
         }
+    }
+
+    #[test]
+    fn whom_to_tell_changes_nothing_but_who_is_told(world in a_loose_world(), told in prop::collection::vec(any::<bool>(), 16)) {
+        let is_told = |job: JobId| world.queue.iter().position(|it| it.job == job).is_some_and(|at| told[at % told.len()]);
+        let some = place_telling(&world.queue, &world.nodes, &world.held, NOW_MS, is_told);
+        let mut all = world.place();
+        all.retain(|it| is_told(it.job) || !matches!(it.what, What::Wait(_)));
+        prop_assert_eq!(some, all);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use model::{
     gang,
     job::JobState,
     resources::show_duration_ms,
-    schedule::{Held, Waiting, What, place},
+    schedule::{Held, Waiting, What, place_telling},
     wire::{ErrorBody, Explanation, FailureView, Need},
     words::{Lang, Words},
 };
@@ -23,12 +23,11 @@ use super::{
     language::{LangQuery, Language},
 };
 use crate::{
-    control::{self, now_ms},
+    control::{self, QUEUE_MAX, now_ms},
     error::Error,
     store::{jobs::Job, runs},
 };
 
-const LOOK_MAX: u32 = 1_000;
 const BEFORE_SHOWN_MAX: usize = 10;
 
 /// Says why a job waits, or how it came to its end, in the language asked for.
@@ -120,21 +119,24 @@ fn why_it_pauses(job: &Job, left_ms: u64) -> Why {
 }
 
 async fn why_it_waits(app: &App, job: &Job, held: &[Held]) -> Result<Why, Error> {
-    let mut queue = app.store.read(|sql| control::queue(sql, LOOK_MAX, now_ms())).await?.waiting;
+    let mut queue = app.store.read(|sql| control::queue(sql, QUEUE_MAX, now_ms())).await?.waiting;
     queue.sort_by_key(|it| (Reverse(it.priority), it.job));
     if job.state != JobState::Queued && queue.iter().all(|it| it.job != job.id) {
         return Ok(Why { reason: job.reason.clone(), before: Vec::new(), next_step: next_step(job, job.state) });
     }
     let before = queue.iter().take_while(|it| it.job != job.id).map(|it| it.label.clone()).take(BEFORE_SHOWN_MAX).collect();
     let nodes = app.board.for_placing();
-    let decide =
-        |queue: &[Waiting], held: &[Held]| place(queue, &nodes, held, now_ms()).into_iter().find(|it| it.job == job.id).map(|it| it.what);
+    let decide = |queue: &[Waiting], held: &[Held]| {
+        let decisions = place_telling(queue, &nodes, held, now_ms(), |told| told == job.id);
+        decisions.into_iter().find(|it| it.job == job.id).map(|it| it.what)
+    };
+    let seen = queue.len();
     let reason = match decide(&queue, held) {
         Some(What::Wait(reason) | What::Part(_, reason)) => reason,
         // There is room; what was missing when it was reached for, such as a port, is not seen from here.
         Some(What::Start(_)) if job.reason.en.starts_with("waits for ") => job.reason.clone(),
         Some(What::Start(_)) => Words::new("it fits now and is about to start", "资源已经足够，即将启动"),
-        None => Words::new(format!("more than {LOOK_MAX} jobs are before it"), format!("前面还有超过 {LOOK_MAX} 个作业")),
+        None => Words::new(format!("at least {seen} jobs are before it"), format!("前面至少还有 {seen} 个作业")),
     };
     let alone: Vec<Waiting> = queue.into_iter().filter(|it| it.job == job.id).collect();
     let next_step = match decide(&alone, &[]) {

@@ -54,6 +54,7 @@ mod logs;
 mod lost;
 mod metrics;
 mod metrics_follow;
+mod mishap;
 mod nodes;
 mod original;
 mod progress;
@@ -194,19 +195,26 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 pub fn router(app: Arc<App>) -> Router {
     let document = openapi();
     let serve_document = move || async move { Json(document) };
-    routes_with_policies()
+    let routes = routes_with_policies()
         .into_router(&app)
         .route("/api/v1/openapi.json", guard::guarded(&app, Policy::Anyone, axum::routing::get(serve_document)))
         .fallback_service(
             guard::guarded(&app, Policy::User, axum::routing::any(nowhere))
                 .layer(middleware::from_fn(console::serve))
                 .with_state(app.clone()),
-        )
-        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
-        .layer(middleware::map_response(console::keep_to_itself))
+        );
+    in_every_answer(routes)
         .layer(middleware::from_fn_with_state(app.clone(), guard::host_and_origin))
         .layer(middleware::from_fn(counted::count))
         .with_state(app)
+}
+
+/// What holds for whatever is asked and answered.
+fn in_every_answer<S: Clone + Send + Sync + 'static>(routes: Router<S>) -> Router<S> {
+    routes
+        .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
+        .layer(middleware::from_fn(mishap::answer))
+        .layer(middleware::map_response(console::keep_to_itself))
 }
 
 async fn nowhere(request: Request) -> Error {

@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
 };
 use model::{
-    dialect::{Given, Report, Translation, translate},
+    dialect::{self, Given, Report, Translation, translate},
     ids::JobId,
     layout,
     plan::{Beginning, FormerJob, Plan, PlanView, SecretPlan, remarks},
@@ -17,7 +17,7 @@ use model::{
     secret::SecretValues,
     spec::{Problem, fill_masked, to_yaml},
     wire::{ErrorBody, Handed, Planned, SubmitAnswer, Submitted},
-    words::Words,
+    words::{Lang, Words},
 };
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
@@ -38,7 +38,7 @@ use crate::{
     error::Error,
     run_token::hex,
     store::{
-        self, Sql, StoreError,
+        self, Sql, StoreError, events,
         jobs::{self, Job, Key, NewJob, Submission},
         originals::{self, Original},
         secrets,
@@ -84,6 +84,12 @@ pub async fn submit(
     let key = idempotency_key(&headers, &query, &body)?;
     let sent = Sent::read(headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes), &body)?;
     let given = Given { name: query.name.clone(), otherwise: None, user: Some(holder.user.clone()) };
+    if let Some(key) = key.as_ref().filter(|_| !query.dry_run)
+        && let Some(mut answer) = repeated(&app, (&holder.user, key), lang).await?
+    {
+        answer.report = report_of(&sent.spec, &given);
+        return Ok((StatusCode::OK, Json(SubmitAnswer::Submitted(answer))));
+    }
     let Translation { mut spec, mut plan, report } = read_job_file(&app, &holder, (&query, &given), &sent.spec).await?;
     plan.origin = origin(&app, &holder, &query, &report).await?;
     volumes::check_named(&app, &holder, &plan).await?;
@@ -121,6 +127,27 @@ pub async fn submit(
     app.nudge.came();
     let report = Some(report).filter(|it: &Report| !it.dialect.is_empty());
     Ok((status, Json(SubmitAnswer::Submitted(Submitted { id: id.to_string(), name, version, notes, report }))))
+}
+
+/// The answer to a submission that was taken in before, if this key was. It is looked for before anything else: the job is there, whatever
+/// has become of the volumes, secrets and rules by which it was judged.
+async fn repeated(app: &App, (owner, key): (&str, &Key), lang: Lang) -> Result<Option<Submitted>, Error> {
+    let (owner, wanted) = (owner.to_owned(), key.clone());
+    match app.store.glance(move |sql| jobs::known(sql, &owner, &wanted)).await? {
+        None | Some(Submission::Made { .. }) => Ok(None),
+        Some(Submission::KeyUsedForOther) => Err(Error::KeyReused(key.text.clone())),
+        Some(Submission::Known { id, name, version }) => {
+            let notes = app.store.read(move |sql| events::told(sql, id, jobs::NOTE)).await?;
+            let notes = notes.iter().map(|words| words.say(lang).to_owned()).collect();
+            Ok(Some(Submitted { id: id.to_string(), name: name.to_string(), version, notes, report: None }))
+        }
+    }
+}
+
+/// What became of each field of another system's file.
+fn report_of(spec: &[u8], given: &Given) -> Option<Report> {
+    let (_, report) = dialect::read(std::str::from_utf8(spec).ok()?, given).ok()?;
+    Some(report).filter(|it| !it.dialect.is_empty())
 }
 
 /// The job with the folder it names and the file it was made from, which stay for as long as the job does.

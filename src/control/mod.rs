@@ -32,6 +32,7 @@ mod running;
 mod settling;
 mod sweeping;
 pub mod syncing;
+mod telling;
 #[cfg(test)]
 mod tests;
 mod timeline;
@@ -40,7 +41,7 @@ pub use board::Board;
 pub use endings::Endings;
 use placing::Placed;
 pub use placing::held;
-pub use queue::{beside, placed, queue};
+pub use queue::{QUEUE_MAX, beside, placed, queue};
 pub use refill::{Refilled, frees, refill};
 use room::Room;
 pub use running::{environment, order, should_stop, with_volumes};
@@ -201,6 +202,7 @@ impl Control {
     pub async fn run(self) {
         let mut deadlines = deadlines::Deadlines::default();
         let mut sight = running::Sight::default();
+        let mut placing = placing::Placing::default();
         let mut rounds = syncing::Rounds::default();
         let mut leftovers = sweeping::Leftovers::default();
         let mut uploads = sweeping::uploads::Uploads::default();
@@ -231,8 +233,11 @@ impl Control {
                 if everything || !asked.sync.is_empty() {
                     syncing::turn(&self, &mut rounds, &asked.sync).await?;
                 }
-                let look = if everything { placing::Look::Far } else { placing::Look::Near };
-                placing::turn(&self, look).await?;
+                if everything {
+                    placing.sweep(&self).await?
+                } else {
+                    placing.glance(&self).await?
+                }
                 if everything || asked.sweep {
                     leftovers.turn(&self);
                 }

@@ -1,7 +1,10 @@
 //! Placing: gangs whole and other tasks as they fit, with devices and ports, in one transaction for each job; then
 //! they are started.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Instant,
+};
 
 use model::{
     gang::{LAUNCH_LABEL, has_launcher},
@@ -10,14 +13,16 @@ use model::{
     plan::{Plan, PortPlan},
     rendezvous,
     resources::is_port,
-    schedule::{Assignment, Held, Waiting, What, place},
+    schedule::{Assignment, Held, What, place_telling},
     words::{Lang, Words},
 };
 
 use super::{
     Control, now_ms,
-    queue::{Queue, beside, next_attempt, queue},
-    readable, running, timeline,
+    queue::{QUEUE_MAX, Queue, beside, next_attempt, queue},
+    readable, running,
+    telling::{self, Telling},
+    timeline,
 };
 use crate::{
     engine::Node,
@@ -28,12 +33,13 @@ use crate::{
     },
 };
 
-/// How far down the queue a turn looks. After a nudge only the front matters; every sweep looks further,
-/// for jobs that fit beside those before them, and stores why the others wait.
+/// How far down the queue a turn looks. After a nudge only the front matters; every sweep looks at all of it, for jobs
+/// that fit beside those before them, and stores why the others wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+enum Look {
     Near,
     Far,
+    Whole,
 }
 
 impl Look {
@@ -41,64 +47,90 @@ impl Look {
         match self {
             Look::Near => 10,
             Look::Far => 200,
+            Look::Whole => QUEUE_MAX,
         }
     }
 }
 
-/// What one turn decides from.
-struct Scene {
-    queue: Vec<Waiting>,
-    pausing: Vec<(JobId, Words)>,
-    holds: Vec<Hold>,
-}
-
+/// After it has looked at the whole queue it leaves that alone for so many times as long as it took: a queue of tens of
+/// thousands must not keep everything else from its turn.
+const REST_TIMES: u32 = 4;
 /// How often a turn begins anew because a job that had room lacked something else.
 const REFUSALS_MAX: usize = 10;
 
-pub async fn turn(control: &Control, look: Look) -> anyhow::Result<()> {
-    let mut refused: BTreeMap<JobId, Words> = BTreeMap::new();
-    while refused.len() < REFUSALS_MAX {
-        let known = refused.len();
-        pass(control, look, &mut refused).await?;
-        if refused.len() == known {
-            break;
-        }
-    }
-    if !refused.is_empty() {
-        store_reasons(control, refused.into_iter().collect()).await?;
-    }
-    Ok(())
+/// What one turn decides from.
+struct Scene {
+    queue: Queue,
+    holds: Vec<Hold>,
 }
 
-/// Places what it can. A job that has room and lacks something that only shows when it is reached for is written
-/// down as refused; the next pass gives its room to others.
-async fn pass(control: &Control, look: Look, refused: &mut BTreeMap<JobId, Words>) -> anyhow::Result<()> {
-    let placings = control.nudge.room().placings();
-    let mut scene = control.store.read(move |sql| read_scene(sql, look)).await?;
-    scene.queue.retain(|waiting| !refused.contains_key(&waiting.job));
-    if look == Look::Near && (scene.queue.is_empty() || !anything_is_free(&control.board.nodes(), &scene.holds)) {
-        return Ok(());
+/// Places what waits. It remembers nothing that a restart would miss.
+#[derive(Default)]
+pub struct Placing {
+    telling: Telling,
+    /// Until when it does not look at the whole queue.
+    rests_until: Option<Instant>,
+}
+
+impl Placing {
+    /// After a nudge.
+    pub async fn glance(&mut self, control: &Control) -> anyhow::Result<()> {
+        self.turn(control, Look::Near).await
     }
-    let held: Vec<Held> = scene.holds.iter().map(|it| it.held.clone()).collect();
-    let decisions = place(&scene.queue, &control.board.for_placing(), &held, now_ms());
-    let mut taken = Taken::new(&scene.holds, placings);
-    let mut reasons = scene.pausing;
-    for decision in decisions {
-        let (assignments, waits) = match decision.what {
-            What::Start(assignments) => (assignments, None),
-            What::Part(assignments, reason) => (assignments, Some(reason)),
-            What::Wait(reason) => (Vec::new(), Some(reason)),
-        };
-        let why_not = if assignments.is_empty() { None } else { start(control, decision.job, assignments, &mut taken).await? };
-        match why_not {
-            Some(reason) => _ = refused.insert(decision.job, reason),
-            None => reasons.extend(waits.map(|reason| (decision.job, reason))),
+
+    pub async fn sweep(&mut self, control: &Control) -> anyhow::Result<()> {
+        let rests = self.rests_until.is_some_and(|until| Instant::now() < until);
+        self.turn(control, if rests { Look::Far } else { Look::Whole }).await
+    }
+
+    async fn turn(&mut self, control: &Control, look: Look) -> anyhow::Result<()> {
+        let mut refused: BTreeMap<JobId, Words> = BTreeMap::new();
+        while refused.len() < REFUSALS_MAX {
+            let known = refused.len();
+            self.pass(control, look, &mut refused).await?;
+            if refused.len() == known {
+                break;
+            }
         }
+        store_reasons(control, refused.into_iter().collect()).await
     }
-    if look == Look::Far {
-        store_reasons(control, reasons).await?;
+
+    /// Places what it can. A job that has room and lacks something that only shows when it is reached for is written
+    /// down as refused; the next pass gives its room to others.
+    async fn pass(&mut self, control: &Control, look: Look, refused: &mut BTreeMap<JobId, Words>) -> anyhow::Result<()> {
+        let placings = control.nudge.room().placings();
+        let began = Instant::now();
+        let Scene { mut queue, holds } = control.store.read(move |sql| read_scene(sql, look)).await?;
+        queue.waiting.retain(|waiting| !refused.contains_key(&waiting.job));
+        if look == Look::Near && (queue.waiting.is_empty() || !anything_is_free(&control.board.nodes(), &holds)) {
+            return Ok(());
+        }
+        let held: Vec<Held> = holds.iter().map(|it| it.held.clone()).collect();
+        let told = match look {
+            Look::Near => BTreeSet::new(),
+            Look::Far => telling::front(&queue.waiting),
+            Look::Whole => self.telling.next(&queue.waiting, &queue.untold),
+        };
+        let decisions = place_telling(&queue.waiting, &control.board.for_placing(), &held, now_ms(), |job| told.contains(&job));
+        if look == Look::Whole {
+            self.rests_until = Some(Instant::now() + began.elapsed() * REST_TIMES);
+        }
+        let mut taken = Taken::new(&holds, placings);
+        let mut reasons = queue.pausing;
+        for decision in decisions {
+            let (assignments, waits) = match decision.what {
+                What::Start(assignments) => (assignments, None),
+                What::Part(assignments, reason) => (assignments, Some(reason)),
+                What::Wait(reason) => (Vec::new(), Some(reason)),
+            };
+            let why_not = if assignments.is_empty() { None } else { start(control, decision.job, assignments, &mut taken).await? };
+            match why_not {
+                Some(reason) => _ = refused.insert(decision.job, reason),
+                None => reasons.extend(waits.map(|reason| (decision.job, reason))),
+            }
+        }
+        if look == Look::Near { Ok(()) } else { store_reasons(control, reasons).await }
     }
-    Ok(())
 }
 
 /// Every task needs some CPU, so where there is none there is nothing to decide.
@@ -108,9 +140,9 @@ pub fn anything_is_free(nodes: &[Node], holds: &[Hold]) -> bool {
 }
 
 fn read_scene(sql: &Sql<'_>, look: Look) -> Result<Scene, StoreError> {
-    let Queue { waiting: queue, pausing } = queue(sql, look.jobs_max(), now_ms())?;
-    let holds = if queue.is_empty() { Vec::new() } else { runs::holds(sql)? };
-    Ok(Scene { queue, pausing, holds })
+    let queue = queue(sql, look.jobs_max(), now_ms())?;
+    let holds = if queue.waiting.is_empty() { Vec::new() } else { runs::holds(sql)? };
+    Ok(Scene { queue, holds })
 }
 
 /// What the live runs hold, and until when.
@@ -299,10 +331,14 @@ fn whole(new_runs: Vec<NewRun>) -> Vec<Run> {
     gang
 }
 
+/// Most of them say what was said before. Whoever writes is asked for the others alone.
 async fn store_reasons(control: &Control, reasons: Vec<(JobId, Words)>) -> anyhow::Result<()> {
     if reasons.is_empty() {
         return Ok(());
     }
-    control.store.write(move |sql| reasons.iter().try_for_each(|(job, reason)| jobs::set_reason(sql, *job, reason, now_ms()))).await?;
+    let news = control.store.read(move |sql| jobs::new_reasons(sql, reasons)).await?;
+    if !news.is_empty() {
+        control.store.write(move |sql| news.iter().try_for_each(|(job, reason)| jobs::set_reason(sql, *job, reason, now_ms()))).await?;
+    }
     Ok(())
 }

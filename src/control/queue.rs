@@ -1,9 +1,9 @@
 //! The queue: jobs that wait, and the tasks that wait of jobs that are no gangs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use model::{
-    ids::{RoleName, RunKey, TaskName},
+    ids::{JobId, RoleName, RunKey, TaskName},
     retry::pause_left_ms,
     schedule::{Demand, Loose, Waiting},
     standing::{Standing, Stands, Tally},
@@ -12,23 +12,37 @@ use model::{
 
 use crate::store::{
     Sql, StoreError,
-    jobs::{self, Job},
+    jobs::{self, Job, Queued},
     runs::{self, Run},
 };
 
 /// What is to be placed, and what is only to be said.
 pub struct Queue {
     pub waiting: Vec<Waiting>,
+    /// Those of them that were told nothing yet about why they wait.
+    pub untold: BTreeSet<JobId>,
     /// Jobs of which some tasks are in the pause between two tries, and nothing else waits.
-    pub pausing: Vec<(model::ids::JobId, Words)>,
+    pub pausing: Vec<(JobId, Words)>,
 }
 
+/// How many jobs are looked at in the longest queue.
+pub const QUEUE_MAX: u32 = 100_000;
+/// Placing keeps a number for each kind of resource that is spoken of, and that for every job which asks for something else.
+/// A kind is also each port that has to be a certain one, so a queue could speak of thousands.
+const NUMBERS_MAX: usize = 4_000_000;
 /// How many tasks of one role are looked at in one turn. Where all of them find room, the next turn goes on.
 const NEW_TASKS_MAX: usize = 100;
 
 /// Reads no more jobs of each kind than that.
 pub fn queue(sql: &Sql<'_>, most: u32, now_ms: u64) -> Result<Queue, StoreError> {
-    let mut queue = Queue { waiting: jobs::queued(sql, most, now_ms)?, pausing: Vec::new() };
+    let mut queue = Queue { waiting: Vec::new(), untold: BTreeSet::new(), pausing: Vec::new() };
+    for Queued { waiting, is_told } in jobs::queued(sql, most, now_ms)? {
+        if !is_told {
+            queue.untold.insert(waiting.job);
+        }
+        queue.waiting.push(waiting);
+    }
+    cut(&mut queue.waiting, NUMBERS_MAX);
     for job in jobs::scattered(sql, most)? {
         // Where a run cannot be read, nobody can say which tasks still wait.
         let Some(tally) = runs::tally(sql, &job)? else { continue };
@@ -38,6 +52,17 @@ pub fn queue(sql: &Sql<'_>, most: u32, now_ms: u64) -> Result<Queue, StoreError>
         }
     }
     Ok(queue)
+}
+
+/// Leaves the front of a queue that placing can look at in one turn.
+fn cut(queue: &mut Vec<Waiting>, numbers_max: usize) {
+    let mut kinds: HashSet<&str> = HashSet::new();
+    let front = queue.iter().enumerate().take_while(|(at, waiting)| {
+        kinds.extend(waiting.gang.iter().flat_map(|it| it.each.accelerators.keys()).map(String::as_str));
+        (at + 1) * kinds.len() <= numbers_max
+    });
+    let most = front.count();
+    queue.truncate(most);
 }
 
 /// What of a job is to be placed now, if anything.
@@ -121,4 +146,28 @@ pub fn placed(sql: &Sql<'_>, job: &Job, task: &TaskName) -> Result<Vec<Run>, Sto
         placed.extend(own.filter(|run| run.job_attempt == job.attempt));
     }
     Ok(placed)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::resources::port_kind;
+
+    use super::*;
+    use crate::store::testing::{job_id, resources};
+
+    #[test]
+    fn a_queue_that_speaks_of_very_many_ports_is_looked_at_as_far_as_can_be_kept_in_mind() {
+        let waiting = |number: u16| {
+            let mut each = resources(1, 64);
+            each.accelerators.insert(port_kind(number), 1);
+            let gang = vec![Demand { role: "worker".parse().unwrap(), tasks: 1, each }];
+            Waiting { job: job_id(number.into()), label: String::new(), priority: 0, max_duration_ms: None, gang, loose: None }
+        };
+        let mut queue: Vec<Waiting> = (1..=100).map(waiting).collect();
+        cut(&mut queue, 400);
+        assert_eq!(queue.len(), 20);
+        let mut alike: Vec<Waiting> = (0..100).map(|_| waiting(1)).collect();
+        cut(&mut alike, 400);
+        assert_eq!(alike.len(), 100);
+    }
 }

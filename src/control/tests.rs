@@ -150,7 +150,7 @@ async fn a_job_whose_ports_cannot_be_had_says_so_and_holds_nobody_up() {
         new.plan.roles[0].ports = ports;
         control.store.write(move |sql| jobs::submit(sql, &new)).await.unwrap();
     }
-    placing::turn(&control, placing::Look::Far).await.unwrap();
+    placing::Placing::default().sweep(&control).await.unwrap();
     assert_eq!(job(&control, 2).await.state, JobState::Starting);
     let greedy = job(&control, 1).await;
     assert_eq!((greedy.state, greedy.reason.en.as_str()), (JobState::Queued, "waits for ports on here: only 2 of 5 ports are free"));
@@ -226,7 +226,7 @@ async fn of_a_job_that_is_no_gang_a_task_that_is_over_still_has_what_it_was_told
     let mut new = new_job(1, "digits");
     (new.plan.gang, new.plan.roles) = (false, vec![role("worker", 3)]);
     control.store.write(move |sql| jobs::submit(sql, &new)).await.unwrap();
-    placing::turn(&control, placing::Look::Far).await.unwrap();
+    placing::Placing::default().sweep(&control).await.unwrap();
     for task in ["worker-0", "worker-1", "worker-2"] {
         let (run, report) = (run_key(1, task, 1), Report::Ended { ending: ending(Cause::Exited { code: 0 }) });
         let _ = control.store.write(move |sql| settling::take_report(sql, &run, &report)).await.unwrap();
@@ -250,7 +250,7 @@ async fn of_a_job_that_is_no_gang_nothing_is_concluded_and_nothing_placed_while_
     control.store.write(move |sql| jobs::submit(sql, &new)).await.unwrap();
     let turn = async || {
         settling::turn(&control).await.unwrap();
-        placing::turn(&control, placing::Look::Far).await.unwrap();
+        placing::Placing::default().sweep(&control).await.unwrap();
     };
     turn().await;
     let said = job(&control, 1).await;
@@ -278,7 +278,7 @@ async fn one_runs_and_others_wait(control: &Control, jobs: u64) -> RunKey {
         new.plan.roles[0].resources = resources(8, 64);
         control.store.write(move |sql| jobs::submit(sql, &new)).await.unwrap();
     }
-    placing::turn(control, placing::Look::Near).await.unwrap();
+    placing::Placing::default().glance(control).await.unwrap();
     run_key(1, "worker-0", 1)
 }
 
@@ -332,4 +332,48 @@ async fn a_decision_from_before_somebody_else_placed_does_not_land() {
     let assignments = vec![Assignment { role, index: 0, node, amount }];
     assert_eq!(placing::start(&control, job_id(3), assignments, &mut taken).await.unwrap(), None);
     assert_eq!(job(&control, 3).await.state, JobState::Queued, "its place was given to the second");
+}
+
+/// A job of one worker that wants so many CPUs.
+fn wanting(number: u64, cpus: u64) -> jobs::NewJob {
+    let mut new = new_job(number, "digits");
+    new.plan.roles = vec![role("worker", 1)];
+    new.plan.roles[0].resources = resources(cpus, 64);
+    new
+}
+
+#[tokio::test]
+async fn behind_thousands_that_do_not_fit_a_job_that_fits_beside_them_starts_at_the_next_sweep() {
+    let place = Place::new();
+    let (control, _engine) = control(&place);
+    let jobs = [5].into_iter().chain([6; 5000]).chain([1]).zip(1..).map(|(cpus, number)| wanting(number, cpus));
+    let jobs: Vec<jobs::NewJob> = jobs.collect();
+    control.store.write(move |sql| jobs.iter().try_for_each(|new| jobs::submit(sql, new).map(drop))).await.unwrap();
+    let mut placing = placing::Placing::default();
+    placing.sweep(&control).await.unwrap();
+    let states = [job(&control, 1).await.state, job(&control, 2).await.state, job(&control, 5002).await.state];
+    assert_eq!(states, [JobState::Starting, JobState::Queued, JobState::Starting]);
+}
+
+#[tokio::test]
+async fn every_job_of_a_long_queue_is_told_why_it_waits_and_nothing_is_written_twice() {
+    let place = Place::new();
+    let (control, _engine) = control(&place);
+    let jobs: Vec<jobs::NewJob> = (1..=1000).map(|number| wanting(number, 8)).collect();
+    control.store.write(move |sql| jobs.iter().try_for_each(|new| jobs::submit(sql, new).map(drop))).await.unwrap();
+    let mut placing = placing::Placing::default();
+    let untold = || place.by_hand().query_row("SELECT COUNT(*) FROM job WHERE reason = ''", [], |row| row.get::<_, i64>(0)).unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while untold() > 0 {
+        assert!(std::time::Instant::now() < deadline, "{} jobs were told nothing", untold());
+        placing.sweep(&control).await.unwrap();
+    }
+    let reason = job(&control, 1000).await.reason.en;
+    assert!(reason.starts_with("needs 1 × (8 CPU, 64MiB) for worker; free now: here 0 of 8 CPU"), "{reason}");
+    assert!(reason.ends_with("998 jobs are before it"), "{reason}");
+    let commits = *control.store.changes().borrow();
+    for _ in 0..10 {
+        placing.sweep(&control).await.unwrap();
+    }
+    assert_eq!(*control.store.changes().borrow(), commits, "what was said already is not written again");
 }

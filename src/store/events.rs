@@ -120,6 +120,12 @@ pub fn has(sql: &Sql<'_>, run: &RunKey, kind: &str) -> Result<bool, StoreError> 
     Ok(sql.first(question, &values, |_| Ok(()))?.is_some())
 }
 
+/// What the events of a kind said of a job, in order.
+pub fn told(sql: &Sql<'_>, job: JobId, kind: &str) -> Result<Vec<Words>, StoreError> {
+    let question = "SELECT reason, reason_zh FROM event WHERE job = $1 AND kind = $2 ORDER BY seq";
+    sql.query(question, &[job.into(), kind.into()], |row| Ok(Words::new(row.text("reason")?, row.text("reason_zh")?)))
+}
+
 /// How many events of a kind a job has, and when the last of them was.
 pub fn count(sql: &Sql<'_>, job: JobId, kind: &str) -> Result<(u64, u64), StoreError> {
     let question = "SELECT COUNT(*) AS count, COALESCE(MAX(at_ms), 0) AS last FROM event WHERE job = $1 AND kind = $2";

@@ -24,9 +24,9 @@ mod told;
 
 pub use description::{Saying, set_description};
 pub use list::{Filter, Order, list};
-pub use queue::{queued, scattered};
-pub use submit::{Key, NewJob, Submission, submit};
-pub use told::{rule, set_reason, set_rule};
+pub use queue::{Queued, queued, scattered};
+pub use submit::{Key, NOTE, NewJob, Submission, known, submit};
+pub use told::{new_reasons, rule, set_reason, set_rule};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
@@ -423,7 +423,7 @@ mod tests {
             store.write(move |sql| submit(sql, &new)).await.unwrap();
         }
         let _ = moved(&store, (job_id(5), JobState::Queued, 1), to(JobState::Starting, 9)).await;
-        let queue = store.read(|sql| queued(sql, 10, 0)).await.unwrap();
+        let queue: Vec<_> = store.read(|sql| queued(sql, 10, 0)).await.unwrap().into_iter().map(|it| it.waiting).collect();
         let labels: Vec<&str> = queue.iter().map(|it| it.label.as_str()).collect();
         assert_eq!(labels, ["urgent@1", "early@1", "late@1", "idle@1"]);
         assert_eq!((queue[0].max_duration_ms, queue[0].priority), (Some(1_000), 10));

@@ -297,7 +297,7 @@ mod tests {
                 Ok(store) => {
                     survived += 1;
                     let page = store.read(|sql| jobs::list(sql, &jobs::Filter::default(), None, 50)).await;
-                    let queue = store.read(|sql| jobs::queued(sql, 50, 0)).await;
+                    let queue = store.read(|sql| jobs::queued(sql, 50, 0)).await.map(drop);
                     assert!(page != Err(StoreError::Panicked) && queue != Err(StoreError::Panicked), "seed {seed}");
                 }
             }

@@ -71,6 +71,25 @@ fn one_key_from_many_clients_is_one_job_also_when_the_server_dies_meanwhile() {
 }
 
 #[test]
+fn a_repeat_is_answered_with_its_job_although_the_same_file_would_be_refused_now() {
+    let house = House::new();
+    house.call(Call::put("/api/v1/secrets/wandb", "k3pt")).unwrap();
+    const FILE: &str = "{name: kept, secrets: {key: {named: wandb}}, roles: {main: {command: 'true', image: me/mine}}}";
+    let first = submit(&house, "k", FILE).unwrap();
+    assert!(first["notes"].to_string().contains("the image me/mine of main is not used"), "{first}");
+    house.call(Call::delete("/api/v1/secrets/wandb")).unwrap();
+    match submit(&house, "another", FILE) {
+        Err(ClientError::Refused(status, body)) => assert_eq!((status.as_u16(), body.code.as_str()), (422, "bad_spec")),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(submit(&house, "k", FILE).unwrap(), first);
+    match submit(&house, "k", "not even a job file") {
+        Err(ClientError::Refused(status, body)) => assert_eq!((status.as_u16(), body.code.as_str()), (409, "key_reused")),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn one_name_from_many_clients_gets_every_version_once() {
     let house = House::new();
     let versions = all_at_once(|_| {

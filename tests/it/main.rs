@@ -53,6 +53,7 @@ mod ports;
 mod power_cut;
 mod prometheus;
 mod reach;
+mod readme;
 mod relay;
 mod rendezvous;
 mod requirements;

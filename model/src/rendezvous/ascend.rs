@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{Circle, DIRECTORY, Peer, Peers, variables};
+use crate::maker::Maker;
 
 const FILE: &str = "rank_table.json";
 
@@ -48,9 +49,8 @@ fn text(servers: Vec<(&str, Vec<Value>)>) -> String {
 
 /// Its Ascend devices, and no others.
 fn devices<'p>(peer: &'p Peer<'_>) -> impl Iterator<Item = &'p str> {
-    let is_ascend = |kind: &str| ["ascend", "npu", "davinci"].iter().any(|word| kind.to_ascii_lowercase().contains(word));
     let all = peer.spot.iter().flat_map(|spot| &spot.devices);
-    all.filter(move |(kind, _)| is_ascend(kind)).flat_map(|(_, indices)| indices).map(String::as_str)
+    all.filter(|(kind, _)| Maker::of(kind) == Maker::Ascend).flat_map(|(_, indices)| indices).map(String::as_str)
 }
 
 pub fn tell(table: Option<&RankTable>, me: &Peer<'_>, peers: &mut Peers) {

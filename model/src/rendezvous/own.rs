@@ -29,5 +29,8 @@ pub fn for_one(me: &Peer<'_>) -> Variables {
     for (label, ports) in me.spot.iter().flat_map(|spot| &spot.ports) {
         env.insert(format!("TRAINMASTER_PORTS_{}", variable_name(label)), ports.join(","));
     }
+    for (kind, indices) in me.spot.iter().flat_map(|spot| &spot.devices) {
+        env.insert(format!("TRAINMASTER_DEVICES_{}", variable_name(kind)), indices.join(","));
+    }
     env
 }

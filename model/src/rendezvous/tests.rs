@@ -40,7 +40,7 @@ fn told(text: &str, task: &str) -> Peers {
 /// As a person would see it: without what every task has.
 fn shown(text: &str, task: &str) -> String {
     let peers = told(text, task);
-    let is_new = |name: &&String| !name.ends_with("_VISIBLE_DEVICES") && !name.starts_with("TRAINMASTER_");
+    let is_new = |name: &&String| !name.ends_with("_VISIBLE_DEVICES") && *name != "CUDA_DEVICE_ORDER" && !name.starts_with("TRAINMASTER_");
     let mut lines: Vec<String> = peers.env.iter().filter(|it| is_new(&it.0)).map(|(name, value)| format!("{name}={value}")).collect();
     lines.extend(peers.paths.iter().filter(|it| is_new(&it.0)).map(|(name, path)| format!("{name}={path}")));
     lines.sort();
@@ -61,6 +61,7 @@ fn every_task_learns_where_its_peers_are() {
     let lines: Vec<String> = env.iter().map(|(name, value)| format!("{name}={value}")).collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     ASCEND_VISIBLE_DEVICES=
+    CUDA_DEVICE_ORDER=PCI_BUS_ID
     CUDA_VISIBLE_DEVICES=
     NVIDIA_VISIBLE_DEVICES=none
     TRAINMASTER_ATTEMPT=2
@@ -316,7 +317,8 @@ fn a_job_that_waits_has_words_where_addresses_will_be() {
     insta::assert_snapshot!(lines.join("\n"), @r#"
     ASCEND_DEVICE_ID=<npu 0 of w-1>
     ASCEND_VISIBLE_DEVICES=<npu 0 of w-1>
-    CUDA_VISIBLE_DEVICES=<npu 0 of w-1>
+    CUDA_DEVICE_ORDER=PCI_BUS_ID
+    CUDA_VISIBLE_DEVICES=
     GROUP_RANK=1
     KEY=is {{ secrets.key }}
     LOCAL_RANK=0
@@ -324,13 +326,14 @@ fn a_job_that_waits_has_words_where_addresses_will_be() {
     MASTER_ADDR=<address of w-0>
     MASTER_PORT=<torch port of w-0>
     NODE_RANK=1
-    NVIDIA_VISIBLE_DEVICES=<npu 0 of w-1>
+    NVIDIA_VISIBLE_DEVICES=none
     RANK=1
     RANK_ID=1
     RANK_SIZE=2
     TF_CONFIG={"cluster":{"worker":["<address of w-0>:<grpc port of w-0>","<address of w-1>:<grpc port of w-1>"]},"task":{"type":"worker","index":1}}
     TRAINMASTER_ATTEMPT=2
     TRAINMASTER_CLUSTER={"w":["<address of w-0>:<grpc port of w-0>","<address of w-1>:<grpc port of w-1>"]}
+    TRAINMASTER_DEVICES_NPU=<npu 0 of w-1>
     TRAINMASTER_JOB=a@3
     TRAINMASTER_JOB_ID=job-00000000000170008000000000000000
     TRAINMASTER_PORTS_GRPC=<grpc port of w-1>
@@ -342,6 +345,38 @@ fn a_job_that_waits_has_words_where_addresses_will_be() {
     insta::assert_snapshot!(peers.files["rank_table.json"], @r#"
     {"version":"1.0","server_count":"2","server_list":[{"server_id":"<address of w-0>","device":[{"device_id":"<npu 0 of w-0>","rank_id":"0"}]},{"server_id":"<address of w-1>","device":[{"device_id":"<npu 0 of w-1>","rank_id":"1"}]}],"status":"completed"}
     "#);
+}
+
+/// Of the only task of a job, which was given these devices.
+fn with_devices(devices: &[(&str, &[u32])]) -> String {
+    let plan = plan("{name: a, conventions: [], roles: {w: {command: x}}}");
+    let mut places = places(&plan);
+    places[0].devices = devices.iter().map(|(kind, indices)| (kind.to_string(), indices.to_vec())).collect();
+    let env = Rendezvous::new(gang(&plan, &places)).of(&"w-0".parse().unwrap()).unwrap().env;
+    let said = env.iter().filter(|(name, _)| name.contains("DEVICE"));
+    said.map(|(name, value)| format!("{name}={value}\n")).collect()
+}
+
+#[test]
+fn the_variables_of_each_maker_name_its_own_devices_and_no_other_s() {
+    insta::assert_snapshot!(with_devices(&[("T4", &[0]), ("A100", &[10, 2]), ("Ascend910", &[1])]), @"
+    ASCEND_VISIBLE_DEVICES=1
+    CUDA_DEVICE_ORDER=PCI_BUS_ID
+    CUDA_VISIBLE_DEVICES=0,2,10
+    NVIDIA_VISIBLE_DEVICES=0,2,10
+    TRAINMASTER_DEVICES_A100=10,2
+    TRAINMASTER_DEVICES_ASCEND910=1
+    TRAINMASTER_DEVICES_T4=0
+    ");
+    insta::assert_snapshot!(with_devices(&[("MI300X", &[3]), ("FPGA", &[0])]), @"
+    ASCEND_VISIBLE_DEVICES=
+    CUDA_DEVICE_ORDER=PCI_BUS_ID
+    CUDA_VISIBLE_DEVICES=
+    HIP_VISIBLE_DEVICES=3
+    NVIDIA_VISIBLE_DEVICES=none
+    TRAINMASTER_DEVICES_FPGA=0
+    TRAINMASTER_DEVICES_MI300X=3
+    ");
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub(super) const FIRST_DEVICE: usize = 2;
 pub(super) struct Kinds(Vec<String>);
 
 /// What one task needs: named amounts, and `any` more devices of one single type.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Need {
     pub named: Vec<u64>,
     pub any: u64,

@@ -170,7 +170,7 @@ fn never(turn: &Turn<'_>, rank: usize) -> Words {
     if count == 0 {
         return Words::new("there are 0 nodes", "共 0 个节点");
     }
-    let (jobs, needs) = (&turn.queue[rank].gang, &turn.gangs[rank].needs);
+    let (jobs, needs) = (&turn.queue[rank].gang, &turn.gang(rank).needs);
     let roles = || jobs.iter().map(|demand| &demand.role).zip(needs);
     let fits_nowhere = |need: &Need| (0..count).all(|node| need.fits(turn.capacity.row(node)).is_none());
     if let Some((role, _)) = roles().find(|(_, (need, _))| fits_nowhere(need)) {

@@ -1,19 +1,18 @@
 //! One turn of placing: what is free, who stays, and what was decided so far.
 
+use std::collections::HashMap;
+
 use super::{
     Assignment, Held, Node, Waiting,
-    amount::{Kinds, minus, times},
+    amount::{Kinds, Need, minus, times},
     head::{Head, Stay, held_on_each},
     packing::{Gang, Room, Share, pack},
 };
 
-/// Different gangs of which we remember that they found no room.
-const REMEMBERED_MAX: usize = 32;
-
 pub(super) struct Turn<'a> {
-    /// In the order of placing; `gangs` are the same jobs.
+    /// In the order of placing.
     pub queue: &'a [&'a Waiting],
-    pub gangs: Vec<Gang>,
+    gangs: Gangs,
     pub kinds: Kinds,
     /// In the order of their names; `capacity` and `free` go by the same positions.
     pub nodes: Vec<&'a Node>,
@@ -24,9 +23,24 @@ pub(super) struct Turn<'a> {
     /// Jobs that hold something, by the positions that [`Stay`] knows them by.
     pub holders: Vec<&'a str>,
     pub head: Option<Head>,
-    /// Room only shrinks during a turn, so a gang equal to one that found none need not look again.
-    no_room: Vec<(usize, Why)>,
+    /// What became of each of the different gangs that had to wait. Room only shrinks during a turn, so a gang equal to one
+    /// that found none need not look again.
+    refusals: Vec<Option<Refusal>>,
     now_ms: u64,
+}
+
+/// The different gangs of a queue. In a long one most ask for the same.
+struct Gangs {
+    different: Vec<Gang>,
+    /// Which of them each job of the queue is.
+    of: Vec<usize>,
+}
+
+#[derive(Clone, Copy)]
+struct Refusal {
+    why: Why,
+    /// The shortest of those that were refused; the longest of times for one without an end.
+    lasts_ms: u64,
 }
 
 pub(super) enum Outcome {
@@ -52,18 +66,22 @@ impl<'a> Turn<'a> {
         nodes.sort_by(|one, other| one.name.cmp(&other.name));
         let row_of = |node: &&Node| (kinds.capacity(&node.capacity), true);
         let capacity = Room::new(kinds.width(), nodes.iter().map(row_of));
-        let gangs = queue.iter().map(|waiting| gang(waiting, &kinds)).collect();
+        let gangs = Gangs::of(queue, &kinds);
+        let refusals = vec![None; gangs.different.len()];
         let (stays, holders) = stays(held, &nodes, &kinds);
         let held = held_on_each(&stays, &capacity);
         let free_on = |(at, node): (usize, &&Node)| (minus(capacity.row(at), held.row(at)), node.open);
         let free = Room::new(kinds.width(), nodes.iter().enumerate().map(free_on));
-        Self { queue, gangs, kinds, nodes, capacity, free, stays, holders, head: None, no_room: Vec::new(), now_ms }
+        Self { queue, gangs, kinds, nodes, capacity, free, stays, holders, head: None, refusals, now_ms }
+    }
+
+    pub fn gang(&self, rank: usize) -> &Gang {
+        self.gangs.get(rank)
     }
 
     pub fn decide(&mut self, rank: usize) -> Outcome {
-        let known = self.no_room.iter().find(|(other, _)| self.gangs[*other].needs == self.gangs[rank].needs);
-        if let Some((_, why)) = known {
-            return Outcome::Wait(*why);
+        if let Some(why) = self.known(rank) {
+            return Outcome::Wait(why);
         }
         match self.find(rank) {
             Ok(shares) => {
@@ -77,9 +95,23 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// What is known of the job because an equal one was refused. Behind the head, another of the same gang may have a
+    /// shorter maximum duration.
+    fn known(&self, rank: usize) -> Option<Why> {
+        let Refusal { why, lasts_ms } = self.refusals[self.gangs.of[rank]]?;
+        match why {
+            Why::NoRoom | Why::Never => Some(why),
+            Why::BehindHead => (self.lasts_ms(rank) >= lasts_ms).then_some(why),
+        }
+    }
+
+    fn lasts_ms(&self, rank: usize) -> u64 {
+        self.queue[rank].max_duration_ms.unwrap_or(u64::MAX)
+    }
+
     /// Where the job may start now, if anywhere.
     fn find(&mut self, rank: usize) -> Result<Vec<Share>, Why> {
-        let gang = &self.gangs[rank];
+        let gang = self.gangs.get(rank);
         match pack(gang, &self.free, &self.capacity) {
             Some(fitting) => self.behind_head(rank, fitting),
             None if pack(gang, &self.capacity, &self.capacity).is_none() => Err(Why::Never),
@@ -97,24 +129,17 @@ impl<'a> Turn<'a> {
         if end_ms.is_some_and(|end_ms| head.starts_after(end_ms)) {
             return Ok(fitting);
         }
-        let (gang, head_gang) = (&self.gangs[rank], &self.gangs[head.rank]);
+        let (gang, head_gang) = (self.gangs.get(rank), self.gangs.get(head.rank));
         let room = head.beside(head_gang, &self.free, &self.stays, &self.capacity);
         let beside = pack(gang, &room, &self.capacity);
         beside.filter(|shares| head.let_stay(shares, head_gang, &self.capacity)).ok_or(Why::BehindHead)
     }
 
     fn remember(&mut self, rank: usize, why: Why) {
-        match why {
-            // Another of the same gang may have a shorter maximum duration.
-            Why::BehindHead => return,
-            Why::NoRoom if self.head.is_none() => {
-                self.head = Some(Head::new(rank, &self.gangs[rank], &self.free, &self.stays, &self.capacity));
-            }
-            Why::NoRoom | Why::Never => {}
+        if self.head.is_none() && matches!(why, Why::NoRoom) {
+            self.head = Some(Head::new(rank, self.gangs.get(rank), &self.free, &self.stays, &self.capacity));
         }
-        if self.no_room.len() < REMEMBERED_MAX {
-            self.no_room.push((rank, why));
-        }
+        self.refusals[self.gangs.of[rank]] = Some(Refusal { why, lasts_ms: self.lasts_ms(rank) });
     }
 
     fn start(&mut self, rank: usize, shares: &[Share]) {
@@ -146,8 +171,26 @@ impl<'a> Turn<'a> {
     }
 }
 
-fn gang(waiting: &Waiting, kinds: &Kinds) -> Gang {
-    Gang::new(waiting.gang.iter().map(|demand| (kinds.need(&demand.each), demand.tasks)).collect(), kinds.width())
+impl Gangs {
+    fn of(queue: &[&Waiting], kinds: &Kinds) -> Self {
+        let mut known: HashMap<Vec<(Need, u32)>, usize> = HashMap::new();
+        let mut different = Vec::new();
+        let mut which = |waiting: &&Waiting| {
+            let needs: Vec<(Need, u32)> = waiting.gang.iter().map(|demand| (kinds.need(&demand.each), demand.tasks)).collect();
+            if let Some(at) = known.get(&needs) {
+                return *at;
+            }
+            different.push(Gang::new(needs.clone(), kinds.width()));
+            known.insert(needs, different.len() - 1);
+            different.len() - 1
+        };
+        let of = queue.iter().map(&mut which).collect();
+        Self { different, of }
+    }
+
+    fn get(&self, rank: usize) -> &Gang {
+        &self.different[self.of[rank]]
+    }
 }
 
 /// What is held on nodes we know, and by whom. Positions come from the order of job ids, never of the input.

@@ -101,6 +101,7 @@ mod tests {
         insta::assert_snapshot!(worker, @r#"
         env      A=b
         env      ASCEND_VISIBLE_DEVICES=
+        env      CUDA_DEVICE_ORDER=PCI_BUS_ID
         env      CUDA_VISIBLE_DEVICES=
         env      NVIDIA_VISIBLE_DEVICES=none
         env      TF_CONFIG={"cluster":{"ps":["<address of ps-0>:<grpc port of ps-0>"],"worker":["<address of worker-0>:<grpc port of worker-0>","<address of worker-1>:<grpc port of worker-1>"]},"task":{"type":"worker","index":1}}

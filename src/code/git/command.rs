@@ -13,7 +13,10 @@ use std::{
     time::Duration,
 };
 
-use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::sys::{
+    memfd::{MFdFlags, memfd_create},
+    resource::{Resource, setrlimit},
+};
 
 use super::{Limits, credentials::Credentials, words};
 use crate::code::{NotMade, Waiting, platform, tool::Tool};
@@ -209,19 +212,13 @@ impl Git<'_> {
         // SAFETY: plain system calls on the new process alone. What a core holds is for nobody to read.
         unsafe {
             command.pre_exec(move || {
-                limit(libc::RLIMIT_CORE, 0)?;
-                limit(libc::RLIMIT_FSIZE, file_bytes_max)?;
-                limit(libc::RLIMIT_AS, MEMORY_BYTES_MAX)
+                setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
+                setrlimit(Resource::RLIMIT_FSIZE, file_bytes_max, file_bytes_max)?;
+                Ok(setrlimit(Resource::RLIMIT_AS, MEMORY_BYTES_MAX, MEMORY_BYTES_MAX)?)
             })
         };
         command
     }
-}
-
-fn limit(what: libc::__rlimit_resource_t, most: u64) -> io::Result<()> {
-    let both = libc::rlimit { rlim_cur: most, rlim_max: most };
-    // SAFETY: a plain system call with a value of ours.
-    if unsafe { libc::setrlimit(what, &both) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 fn all_of(mut file: File) -> io::Result<Vec<u8>> {

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fs};
 
 use model::{
     ids::NodeName,
+    maker::Maker,
     resources::{MIB, Resources},
     words::Words,
 };
@@ -12,20 +13,16 @@ use crate::{config::NodeConfig, engine::Node};
 
 /// The configured nodes, or this machine as one, with what `devices` says no library can find.
 pub fn nodes(configured: &[NodeConfig], devices: &BTreeMap<String, u32>) -> anyhow::Result<Vec<Node>> {
-    let mut numbers = Numbers::default();
+    let mut numbers = Numbers::of(nvidia_devices());
     if configured.is_empty() {
-        return Ok(vec![this_machine(devices, &mut numbers)?]);
+        return Ok(vec![this_machine(numbers.all(devices))?]);
     }
     configured.iter().enumerate().map(|(index, config)| node(config, index, &mut numbers)).collect()
 }
 
-fn this_machine(declared: &BTreeMap<String, u32>, numbers: &mut Numbers) -> anyhow::Result<Node> {
+fn this_machine(devices: BTreeMap<String, Vec<u32>>) -> anyhow::Result<Node> {
     let cpus = std::thread::available_parallelism()?.get() as u64;
     let memory_bytes = usable_memory_bytes(&fs::read_to_string("/proc/meminfo")?);
-    let mut devices = nvidia_devices();
-    for (kind, indices) in numbers.give(declared) {
-        devices.entry(kind).or_insert(indices);
-    }
     Ok(open_node(own_name(), "127.0.0.1".into(), (cpus * 1000, memory_bytes), devices))
 }
 
@@ -41,18 +38,54 @@ fn open_node(name: NodeName, address: String, (cpus_milli, memory_bytes): (u64, 
     Node { name, address, capacity, devices, open: true, reason: Words::default() }
 }
 
-/// Nodes that share a machine share its numbering of devices: no index is given to two of them.
-#[derive(Default)]
-struct Numbers(BTreeMap<String, u32>);
+/// The devices of a machine by the numbers of their makers' drivers. Nodes that share a machine share these: none is given to
+/// two of them. A type the driver does not know of is counted on from those it knows.
+struct Numbers {
+    found: BTreeMap<String, Vec<u32>>,
+    next: BTreeMap<String, u32>,
+}
 
 impl Numbers {
+    fn of(found: BTreeMap<String, Vec<u32>>) -> Self {
+        let mut next = BTreeMap::new();
+        for (kind, indices) in &found {
+            let behind = indices.iter().max().map_or(0, |last| last + 1);
+            let next: &mut u32 = next.entry(counted_as(kind)).or_default();
+            *next = behind.max(*next);
+        }
+        Self { found, next }
+    }
+
+    /// Everything that was found, and what was declared besides.
+    fn all(&mut self, declared: &BTreeMap<String, u32>) -> BTreeMap<String, Vec<u32>> {
+        let mut all = std::mem::take(&mut self.found);
+        let unknown = declared.iter().filter(|(kind, _)| !all.contains_key(*kind)).map(|(kind, count)| (kind.clone(), *count));
+        let given = self.give(&unknown.collect());
+        all.extend(given);
+        all
+    }
+
     fn give(&mut self, counts: &BTreeMap<String, u32>) -> BTreeMap<String, Vec<u32>> {
-        let mut give = |kind: &String, count: u32| {
-            let next = self.0.entry(kind.clone()).or_default();
-            let first = std::mem::replace(next, *next + count);
-            (first..first + count).collect()
-        };
-        counts.iter().map(|(kind, count)| (kind.clone(), give(kind, *count))).collect()
+        counts.iter().map(|(kind, count)| (kind.clone(), self.give_of(kind, *count as usize))).collect()
+    }
+
+    fn give_of(&mut self, kind: &str, count: usize) -> Vec<u32> {
+        let found = self.found.get_mut(kind);
+        let mut given: Vec<u32> = found.map(|it| it.drain(..count.min(it.len())).collect()).unwrap_or_default();
+        let next = self.next.entry(counted_as(kind)).or_default();
+        while given.len() < count {
+            given.push(*next);
+            *next += 1;
+        }
+        given
+    }
+}
+
+/// What shares a numbering with a type: all of its maker, or only itself where we do not know that.
+fn counted_as(kind: &str) -> String {
+    match Maker::of(kind) {
+        maker @ (Maker::Nvidia | Maker::Amd | Maker::Ascend) => format!("{maker:?}"),
+        Maker::Other => kind.to_owned(),
     }
 }
 
@@ -136,6 +169,23 @@ mod tests {
         a 127.0.0.1 0.5 CPU, 1GiB, 2 × Ascend910 {"Ascend910": [0, 1]}
         b 127.0.0.2 0.5 CPU, 1GiB, 1 × Ascend910 {"Ascend910": [2]}
         "#);
+    }
+
+    #[test]
+    fn models_of_one_maker_share_a_numbering_and_makers_do_not() {
+        let counts = |counts: &[(&str, u32)]| counts.iter().map(|(kind, count)| (kind.to_string(), *count)).collect::<BTreeMap<_, _>>();
+        let given = |numbers: &mut Numbers, wanted: &[(&str, u32)]| format!("{:?}", numbers.give(&counts(wanted)));
+        let mut declared = Numbers::of(BTreeMap::new());
+        let first = given(&mut declared, &[("A100", 2), ("Ascend910", 2), ("FPGA", 1), ("T4", 1)]);
+        assert_eq!(first, r#"{"A100": [0, 1], "Ascend910": [0, 1], "FPGA": [0], "T4": [2]}"#);
+        assert_eq!(given(&mut declared, &[("A100", 1), ("Ascend910", 1)]), r#"{"A100": [3], "Ascend910": [2]}"#);
+
+        let found = || BTreeMap::from([("T4".to_owned(), vec![0, 2]), ("A100".to_owned(), vec![1])]);
+        let mut shared = Numbers::of(found());
+        assert_eq!(given(&mut shared, &[("A100", 1), ("T4", 1)]), r#"{"A100": [1], "T4": [0]}"#);
+        assert_eq!(given(&mut shared, &[("A100", 1), ("T4", 1)]), r#"{"A100": [3], "T4": [2]}"#);
+        let all = Numbers::of(found()).all(&counts(&[("A100", 7), ("V100", 1), ("Ascend910", 1)]));
+        assert_eq!(format!("{all:?}"), r#"{"A100": [1], "Ascend910": [0], "T4": [0, 2], "V100": [3]}"#);
     }
 
     #[test]

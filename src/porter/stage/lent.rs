@@ -18,10 +18,12 @@ use crate::{
     crash,
 };
 
+/// musl has no name for it.
+const XFS_SUPER_MAGIC: FsType = FsType(0x5846_5342);
 /// Those that say at once when there is no room, rather than when they write what they took. Others are synced first.
 const AT_ONCE: [FsType; 6] = [
     statfs::EXT4_SUPER_MAGIC,
-    statfs::XFS_SUPER_MAGIC,
+    XFS_SUPER_MAGIC,
     statfs::BTRFS_SUPER_MAGIC,
     statfs::F2FS_SUPER_MAGIC,
     statfs::TMPFS_MAGIC,

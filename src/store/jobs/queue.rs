@@ -1,5 +1,7 @@
 //! What waits to be placed.
 
+use std::{cell::RefCell, collections::HashMap};
+
 use model::{
     ids::JobName,
     retry::PAUSE_MS_MAX,
@@ -7,27 +9,47 @@ use model::{
 };
 
 use super::{COLUMNS, JOBS, Job, read};
-use crate::store::{Sql, StoreError, quarantine::Kind};
+use crate::store::{Row, Sql, StoreError, quarantine::Kind};
+
+/// A job in the queue.
+pub struct Queued {
+    pub waiting: Waiting,
+    /// Whether it says why it waits.
+    pub is_told: bool,
+}
 
 /// The queue as placing sees it: the highest priority first, then the oldest, and never more than it
 /// can look at in one turn. A job in the pause between two attempts is not in it.
-pub fn queued(sql: &Sql<'_>, most: u32, now_ms: u64) -> Result<Vec<Waiting>, StoreError> {
-    let question = "SELECT id, name, version, priority, gang, max_duration_ms, demand FROM job
+pub fn queued(sql: &Sql<'_>, most: u32, now_ms: u64) -> Result<Vec<Queued>, StoreError> {
+    let question = "SELECT id, name, version, priority, gang, max_duration_ms, demand, reason <> '' AS is_told FROM job
                      WHERE state = 'queued' AND (not_before_ms IS NULL OR not_before_ms <= $2 OR not_before_ms > $3)
                      ORDER BY priority DESC, id LIMIT $1";
+    let known = RefCell::default();
     sql.query_sound(Kind::Job, question, &[most.into(), now_ms.into(), (now_ms + PAUSE_MS_MAX).into()], |row| {
         let (name, version): (JobName, u32) = (row.parsed("name")?, row.number("version")?);
-        let gang: Vec<Demand> = row.json("demand")?;
+        let gang = demands(row, &known)?;
         let is_gang = row.number::<u32>("gang")? != 0;
-        Ok(Waiting {
+        let waiting = Waiting {
             job: row.parsed("id")?,
             label: format!("{name}@{version}"),
             priority: row.number("priority")?,
             max_duration_ms: row.maybe_number("max_duration_ms")?,
             loose: (!is_gang).then(|| Loose::whole(&gang)),
             gang,
-        })
+        };
+        Ok(Queued { waiting, is_told: row.number::<u32>("is_told")? != 0 })
     })
+}
+
+/// What a job asks for. In a long queue most ask for the same, and to read it anew would be most of the work.
+fn demands(row: &Row<'_>, known: &RefCell<HashMap<String, Vec<Demand>>>) -> Result<Vec<Demand>, StoreError> {
+    let text = row.text("demand")?;
+    if let Some(demands) = known.borrow().get(&text) {
+        return Ok(demands.clone());
+    }
+    let demands: Vec<Demand> = row.json("demand")?;
+    known.borrow_mut().insert(text, demands.clone());
+    Ok(demands)
 }
 
 /// Jobs that are no gangs and have begun, and of which some tasks may still wait: not every task has a run, or one

@@ -54,7 +54,9 @@ pub enum Submission {
 }
 
 pub fn submit(sql: &Sql<'_>, new: &NewJob) -> Result<Submission, StoreError> {
-    if let Some(known) = known(sql, new)? {
+    if let Some(key) = &new.key
+        && let Some(known) = known(sql, &new.owner, key)?
+    {
         return Ok(known);
     }
     let version = next_version(sql, &new.owner, &new.plan.name)?;
@@ -65,17 +67,19 @@ pub fn submit(sql: &Sql<'_>, new: &NewJob) -> Result<Submission, StoreError> {
     lineage::note(sql, new.id, version, &new.plan)?;
     events::append(sql, &NewEvent::of_job(new.at_ms, (new.id, FIRST_ATTEMPT), "submitted", Words::default()))?;
     for note in &new.notes {
-        events::append(sql, &NewEvent::of_job(new.at_ms, (new.id, FIRST_ATTEMPT), "note", note.clone()))?;
+        events::append(sql, &NewEvent::of_job(new.at_ms, (new.id, FIRST_ATTEMPT), NOTE, note.clone()))?;
     }
     Ok(Submission::Made { version })
 }
 
 const FIRST_ATTEMPT: u32 = 1;
+/// The kind of event that says what the person was told.
+pub const NOTE: &str = "note";
 
-fn known(sql: &Sql<'_>, new: &NewJob) -> Result<Option<Submission>, StoreError> {
-    let Some(key) = &new.key else { return Ok(None) };
+/// What this key has done before, if anything.
+pub fn known(sql: &Sql<'_>, owner: &str, key: &Key) -> Result<Option<Submission>, StoreError> {
     let question = "SELECT text, body_hash, job, name, version FROM submit_key WHERE owner = $1 AND text = $2";
-    sql.first_sound(Kind::SubmitKey, question, &[(&new.owner).into(), (&key.text).into()], |row| {
+    sql.first_sound(Kind::SubmitKey, question, &[owner.into(), (&key.text).into()], |row| {
         if row.text("body_hash")? != key.body_hash {
             return Ok(Submission::KeyUsedForOther);
         }

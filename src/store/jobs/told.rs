@@ -54,6 +54,18 @@ fn took_ms(sql: &Sql<'_>, id: JobId, change: &Change) -> Result<Option<u64>, Sto
 const WAITING_TOLD_MAX: u64 = 20;
 const WAITING_TOLD_EVERY_MS: u64 = 5_000;
 
+/// Those of the reasons that are not what their jobs say already.
+pub fn new_reasons(sql: &Sql<'_>, reasons: Vec<(JobId, Words)>) -> Result<Vec<(JobId, Words)>, StoreError> {
+    let mut news = Vec::new();
+    for (job, reason) in reasons {
+        let values = [job.into(), reason.en.as_str().into()];
+        if sql.first("SELECT 1 FROM job WHERE id = $1 AND reason <> $2", &values, |_| Ok(()))?.is_some() {
+            news.push((job, reason));
+        }
+    }
+    Ok(news)
+}
+
 /// Says why a job waits, or some of its tasks. Writes nothing, and so wakes nobody, if that is already what it says.
 pub fn set_reason(sql: &Sql<'_>, id: JobId, reason: &Words, at_ms: u64) -> Result<(), StoreError> {
     let attempt = sql.first(

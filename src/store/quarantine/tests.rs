@@ -39,7 +39,7 @@ fn jobs_lost_in(sql: &Sql<'_>) -> Result<String, StoreError> {
     let (waiting, started, poisoned) = (ids(&WAITING), ids(&STARTED), ids(&POISONED));
     let all = [waiting.clone(), started.clone()].concat();
     let listed: Vec<_> = jobs::list(sql, &jobs::Filter::default(), None, 10)?.iter().filter_map(|it| it.id.parse().ok()).collect();
-    let queued: Vec<_> = jobs::queued(sql, 10, 0)?.iter().map(|it| it.job).collect();
+    let queued: Vec<_> = jobs::queued(sql, 10, 0)?.iter().map(|it| it.waiting.job).collect();
     let unfinished: Vec<_> = jobs::unfinished(sql)?.iter().map(|it| it.id).collect();
     let got: Vec<_> = all.iter().copied().filter(|id| matches!(jobs::get(sql, *id), Ok(Some(_)))).collect();
     let places = [
