@@ -251,7 +251,7 @@ fn mixed(was: &[u8], shown: &[u8], salt: (u64, u64)) -> Vec<u8> {
 fn coin(what: impl Hash) -> bool {
     let mut hasher = DefaultHasher::new();
     what.hash(&mut hasher);
-    hasher.finish() % 2 == 0
+    hasher.finish().is_multiple_of(2)
 }
 
 #[test]
