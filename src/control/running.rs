@@ -175,7 +175,8 @@ async fn start_again(control: &Control, run: RunKey) -> anyhow::Result<()> {
     };
     let Some((job, gang, run)) = control.store.read(read).await? else { return Ok(()) };
     let Some(own) = gang.iter().find(|it| it.run == run) else { return Ok(()) };
-    if own.started_at_ms.is_some() {
+    // A task that its job does not have stands in a row that something has spoilt, and says nothing of what runs.
+    if own.started_at_ms.is_some() && job.plan.role(&run.task.role).is_some_and(|role| run.task.index < role.tasks) {
         return give_up_unless_seen(control, run).await;
     }
     let places = places(&gang);
