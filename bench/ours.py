@@ -115,6 +115,7 @@ class Server:
         self.port = free_port()
         self.process = None
         self.log = self.data / "server.log"
+        self.other_names = []
 
     def start(self):
         """Returns the seconds from exec until the API answered."""
@@ -126,6 +127,7 @@ class Server:
     def spawn(self):
         with open(self.log, "ab") as log:
             command = [self.binary, "up", "--data", str(self.data), "--listen", f"127.0.0.1:{self.port}"]
+            command += [word for name in self.other_names for word in ("--allow-host", name)]
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
     def rests(self, for_s=0.3):
