@@ -13,7 +13,7 @@ fi
 
 seeds() {
     case $1 in
-    job_file) find examples -name '*.yaml' ;;
+    job_file | algorithm) find examples -name '*.yaml' ;;
     openpai_v1) find model/tests/openpai_v1 -path '*/alpha*' -prune -o -type f ! -name '*.plan.txt' ! -name '*.rs' -print ;;
     openpai_v2_alpha) find model/tests/openpai_v1 -path '*/alpha*' -type f ! -name '*.plan.txt' ;;
     openpai_v2) find model/tests/openpai_v2 -name '*.yaml' ;;
@@ -34,7 +34,7 @@ run_for() {
     [ "$ended" = $((128 + $(kill -l XCPU))) ]
 }
 
-for target in ${TARGETS:-job_file openpai_v1 openpai_v2_alpha openpai_v2 openpai_v2_template helm_values git bundle}; do
+for target in ${TARGETS:-job_file algorithm openpai_v1 openpai_v2_alpha openpai_v2 openpai_v2_template helm_values git bundle}; do
     mkdir -p "fuzz/corpus/$target"
     seeds "$target" | while read -r file; do cp "$file" "fuzz/corpus/$target/$(sha256sum "$file" | cut -c1-16)"; done
     (cd fuzz && cargo +nightly fuzz build --target x86_64-unknown-linux-gnu "$target")

@@ -33,7 +33,15 @@ pub enum Error {
     NoSuchVolume(String),
     VolumeTaken(String),
     VolumeInUse { volume: String, job: String },
+    VolumeHasDatasets { volume: String, datasets: Vec<String> },
+    NoSuchAlgorithm(String),
+    NoSuchAlgorithmVersion { algorithm: String, version: String },
+    AlgorithmTaken(String),
+    BadAlgorithm(Vec<Problem>),
     Volume(VolumeError),
+    NoSuchDataset(String),
+    NoSuchDatasetVersion { dataset: String, version: String },
+    DatasetTaken(String),
     NoSuchRun(String),
     NoSuchRoute(String),
     WrongMethod(String),
@@ -103,7 +111,8 @@ impl Error {
     pub fn body(&self) -> ErrorBody {
         let Face { code, message, hint, .. } = self.face();
         let (hint, hint_zh) = hint.map(|it| (it.en, it.zh)).unzip();
-        let problems = if let Error::BadSpec(problems) = self { problems.iter().map(Into::into).collect() } else { Vec::new() };
+        let problems =
+            if let Error::BadSpec(it) | Error::BadAlgorithm(it) = self { it.iter().map(Into::into).collect() } else { Vec::new() };
         ErrorBody { code: code.into(), message: message.en, hint, message_zh: message.zh, hint_zh, problems }
     }
 }

@@ -2,7 +2,8 @@
 //! number that a stranger may carry tomorrow.
 
 use std::{
-    fs, io,
+    fs::{self, File},
+    io::{self, Read},
     os::fd::{AsRawFd, FromRawFd, OwnedFd},
     sync::OnceLock,
 };
@@ -96,8 +97,11 @@ pub fn up_ms() -> io::Result<u64> {
 }
 
 pub fn stat(pid: i32) -> io::Result<Stat> {
-    let text = fs::read(format!("/proc/{pid}/stat"))?;
-    read_stat(&text).ok_or_else(|| io::Error::other(format!("/proc/{pid}/stat cannot be read")))
+    // More than such a line can be. The kernel gives it out at once to whoever has room for it; to read a file of a length that
+    // nobody knows takes seven calls.
+    let mut text = [0; 2048];
+    let length = File::open(format!("/proc/{pid}/stat"))?.read(&mut text)?;
+    read_stat(&text[..length]).ok_or_else(|| io::Error::other(format!("/proc/{pid}/stat cannot be read")))
 }
 
 /// The name in brackets may hold anything, brackets and spaces too, so fields count from the last `)`.

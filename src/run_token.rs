@@ -11,9 +11,11 @@ use sha2::Sha256;
 pub struct RunSecret(Arc<[u8; 32]>);
 
 impl RunSecret {
+    pub const FILE_NAME: &str = "run-secret";
+
     /// Reads the secret, or makes one for a new data directory.
     pub fn of(data: &Path) -> io::Result<Self> {
-        let path = data.join("run-secret");
+        let path = data.join(Self::FILE_NAME);
         match fs::read(&path) {
             Ok(bytes) => {
                 let secret = bytes.try_into().map_err(|_| io::Error::other(format!("{} is not 32 bytes long", path.display())))?;

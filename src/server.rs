@@ -31,7 +31,7 @@ use crate::{
     run_token::{RunSecret, hex, write_private},
     rundir,
     seal::Seal,
-    store::{Store, StoreError, secrets, tokens},
+    store::{self, Store, StoreError, secrets, tokens},
 };
 
 mod measuring;
@@ -128,6 +128,11 @@ pub struct Ready {
     pub data: std::path::PathBuf,
     /// Behind the address: logs the administrator in to the console, once and soon.
     pub console: String,
+}
+
+/// Whether a server, this one or another, keeps its database and its keys in a directory.
+pub fn keeps_data_in(directory: &Path) -> bool {
+    [RunSecret::FILE_NAME, store::FILE_NAME].iter().all(|name| directory.join(name).is_file())
 }
 
 fn make_private_dir(data: &Path) -> anyhow::Result<()> {

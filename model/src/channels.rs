@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::location::Location;
+use crate::{dataset::InputFrom, location::Location};
 
 /// Data that is there before the child starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InputPlan {
     /// It is found at `/input/NAME`; without a name it is all of `/input`.
     pub name: Option<String>,
-    pub from: Location,
+    pub from: InputFrom,
     /// Whether an archive is wanted as the files that are in it.
     pub unpack: bool,
 }

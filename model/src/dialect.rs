@@ -4,8 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    located::{self, Node, Parsed, Value},
-    plan::{HouseRules, Plan, compile},
+    algorithm::Kept,
+    located::{self, Entry, Node, Parsed, Value},
+    plan::{HouseRules, Plan, compile, compile_with, from_text_with},
     spec::{self, JobSpec, Problem, in_order},
 };
 
@@ -128,9 +129,15 @@ pub fn read(text: &str, given: &Given) -> Result<(JobSpec, Report), Vec<Problem>
 
 /// Reads a job file whoever's it is and plans it, or tells every problem of it at once.
 pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Translation, Vec<Problem>> {
+    translate_with(text, given, (house, None))
+}
+
+/// The same with the algorithm that the file names. The spec names the version that was taken, so that it means the same for ever.
+pub fn translate_with(text: &str, given: &Given, (house, kept): (&HouseRules, Option<&Kept>)) -> Result<Translation, Vec<Problem>> {
     if is_ours(text) {
-        let (spec, plan) = crate::plan::from_text(text, house)?;
-        let plan = if given.name.is_some() { compile(&named(spec.clone(), given), house)? } else { plan };
+        let pin = |spec: &mut JobSpec| spec.algorithm = kept.map(|kept| kept.at.to_string()).or(spec.algorithm.take());
+        let (spec, plan) = from_text_with(text, (house, kept), pin)?;
+        let plan = if given.name.is_some() { compile_with(&named(spec.clone(), given), house, kept)? } else { plan };
         return Ok(Translation { spec: named(spec, given), plan, report: Report::default() });
     }
     let (spec, report) = read(text, given)?;
@@ -153,8 +160,9 @@ struct Recognised {
 /// An error if the file can be nobody's, because it would be JSON but for one slip.
 fn recognise(text: &str) -> Result<Option<Recognised>, Vec<Problem>> {
     let strict = located::parse(text).root;
-    // Our own files are the most frequent, and nobody else's have `roles`.
-    if strict.as_ref().is_some_and(|root| matches!(&root.value, Value::Map(entries) if entries.iter().any(|it| it.key == "roles"))) {
+    // Our own files are the most frequent, and nobody else's have `roles` or `algorithm`.
+    let is_own = |entry: &Entry| matches!(entry.key.as_str(), "roles" | "algorithm");
+    if strict.as_ref().is_some_and(|root| matches!(&root.value, Value::Map(entries) if entries.iter().any(is_own))) {
         return Ok(None);
     }
     for dialect in &DIALECTS {

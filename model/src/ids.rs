@@ -59,6 +59,16 @@ pub struct NodeName(String);
 #[serde(try_from = "String", into = "String")]
 pub struct VolumeName(String);
 
+/// Data under a name that has versions: the same alphabet again. It never has an `@`, which stands before a version.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct DatasetName(String);
+
+/// Reusable code under a name that has versions: the same alphabet again.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct AlgorithmName(String);
+
 const JOB_NAME_LENGTH_MAX: usize = 64;
 const ROLE_NAME_LENGTH_MAX: usize = 64;
 
@@ -83,6 +93,19 @@ impl NodeName {
 }
 
 impl VolumeName {
+    pub fn parse(text: &str) -> Result<Self, BadName> {
+        check_name(text, JOB_NAME_LENGTH_MAX, "").map(|()| Self(text.to_owned()))
+    }
+}
+
+impl DatasetName {
+    pub fn parse(text: &str) -> Result<Self, BadName> {
+        check_name(text, JOB_NAME_LENGTH_MAX, "").map(|()| Self(text.to_owned()))
+    }
+}
+
+impl AlgorithmName {
+    pub const PATTERN: &str = JobName::PATTERN;
     pub fn parse(text: &str) -> Result<Self, BadName> {
         check_name(text, JOB_NAME_LENGTH_MAX, "").map(|()| Self(text.to_owned()))
     }
@@ -230,7 +253,7 @@ macro_rules! as_text {
         }
     )*};
 }
-as_text!(JobId, JobName, RoleName, NodeName, VolumeName, TaskName, RunKey);
+as_text!(JobId, JobName, RoleName, NodeName, VolumeName, DatasetName, AlgorithmName, TaskName, RunKey);
 
 macro_rules! name_text {
     ($($Name:ident),*) => {$(
@@ -244,6 +267,11 @@ macro_rules! name_text {
                 f.write_str(&self.0)
             }
         }
+        impl AsRef<str> for $Name {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
         impl FromStr for $Name {
             type Err = BadName;
             fn from_str(text: &str) -> Result<Self, BadName> {
@@ -252,7 +280,7 @@ macro_rules! name_text {
         }
     )*};
 }
-name_text!(JobName, RoleName, NodeName, VolumeName);
+name_text!(JobName, RoleName, NodeName, VolumeName, DatasetName, AlgorithmName);
 
 #[cfg(test)]
 mod tests {

@@ -84,6 +84,7 @@ fn unsaved(tasks: &Tasks) -> Option<Words> {
     let (task, why) = waiting.next()?;
     let others = match waiting.count() {
         0 => Words::default(),
+        1 => Words::new("1 more task waits for its own", "还有 1 个任务在等待"),
         count => Words::new(format!("{count} more tasks wait for theirs"), format!("还有 {count} 个任务在等待")),
     };
     let (en, zh) = if why.is_empty() { (String::new(), String::new()) } else { (format!(": {why}"), format!("：{why}")) };

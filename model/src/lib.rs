@@ -1,12 +1,14 @@
 //! What Trainmaster's words mean. Everything here is a value or a pure function of values: no
 //! input or output, no clock, no randomness, no logging, so every decision can be tested as text.
 
+pub mod algorithm;
 pub mod bundle;
 pub mod channels;
 pub mod clues;
 pub mod code;
 pub mod compare;
 pub mod completion;
+pub mod dataset;
 pub mod diagnose;
 pub mod dialect;
 pub mod framework;
@@ -47,6 +49,7 @@ pub mod terminal;
 pub mod tfevents;
 pub mod timeline;
 pub mod usage;
+pub mod versioned;
 pub mod volume;
 pub mod wire;
 pub mod words;

@@ -15,7 +15,7 @@ use crate::{
 mod filled;
 
 pub use filled::SECRETS;
-pub(crate) use filled::shell_line;
+pub(crate) use filled::{only_line, shell_line};
 
 /// Written by the engine into the run's directory, or fetched by a supervisor that has only a route
 /// to the server.

@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    algorithm::{AlgorithmAt, Kept},
     bundle::CodeLimits,
     code::CodePlan,
     framework::Framework,
@@ -18,8 +19,10 @@ use crate::{
     template,
 };
 
+mod algorithm;
 mod channels;
 mod compile;
+mod datasets;
 mod metrics;
 pub(crate) mod old;
 mod overlap;
@@ -31,12 +34,15 @@ mod tests;
 mod view;
 mod volumes;
 
+pub use algorithm::{compile, compile_with, problems};
+pub(crate) use channels::handing_on;
 pub use channels::{Beginning, FormerJob, Freight, Requirements};
-pub(crate) use compile::{DESCRIPTION_CHARACTERS_MAX, DURATION_MS_MAX, TAG_CHARACTERS_MAX, TAGS_MAX};
-pub use compile::{compile, description_problems};
+pub use compile::{DESCRIPTION_CHARACTERS_MAX, description_problems};
+pub(crate) use compile::{DURATION_MS_MAX, TAG_CHARACTERS_MAX, TAGS_MAX, compile_laid};
+pub use datasets::KnownDatasets;
 pub use metrics::MetricsPlan;
 pub use remarks::remarks;
-pub(crate) use role::{ACCELERATORS_MAX, CPUS_MAX, MEMORY_BYTES_MAX};
+pub(crate) use role::{ACCELERATORS_MAX, CPUS_MAX, MEMORY_BYTES_MAX, bad_label};
 pub use view::{ChannelView, PlanView, PortView, RoleView};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,6 +62,9 @@ pub struct Plan {
     /// How long the sandbox of a failed task stays.
     pub keep_failed_ms: Option<u64>,
     pub framework: Option<Framework>,
+    /// What the job was made from, if it named one; everything that it says stands in the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub algorithm: Option<AlgorithmAt>,
     pub params: IndexMap<String, Param>,
     /// Where each secret is, and how it gets to the tasks that need it. What it is does not stand here.
     pub secrets: BTreeMap<String, SecretPlan>,
@@ -178,18 +187,29 @@ impl Default for HouseRules {
 
 /// Job file text → spec and plan, or every problem of the file at once, each at its line and column.
 pub fn from_text(text: &str, house: &HouseRules) -> Result<(JobSpec, Plan), Vec<Problem>> {
-    from_text_with(text, house, |_| {})
+    from_text_with(text, (house, None), |_| {})
 }
 
-/// The same for a file in which something is still to be put in, such as what its paths are relative to.
-pub fn from_text_with(text: &str, house: &HouseRules, complete: impl FnOnce(&mut JobSpec)) -> Result<(JobSpec, Plan), Vec<Problem>> {
+/// The same for a file in which something is still to be put in, such as what its paths are relative to, with the algorithm that it
+/// names as far as that is known.
+pub fn from_text_with(
+    text: &str,
+    (house, kept): (&HouseRules, Option<&Kept>),
+    complete: impl FnOnce(&mut JobSpec),
+) -> Result<(JobSpec, Plan), Vec<Problem>> {
     let reading = spec::read_all(text);
     let Some(mut spec) = reading.spec else { return Err(spec::in_order(reading.problems)) };
     complete(&mut spec);
+    if reading.left_out.contains("algorithm") {
+        // There is one, whatever it is called: the job may leave to it what it does not say itself.
+        spec.algorithm.get_or_insert_default();
+    }
     let mut problems = reading.problems;
-    let found = match compile(&spec, house) {
+    let found = match compile_with(&spec, house, kept) {
         Ok(plan) if problems.is_empty() => return Ok((spec, plan)),
         Ok(_) => Vec::new(),
+        // A file with problems is not planned anyhow, so it is no problem of its own that nobody here knows its algorithm.
+        Err(_) if kept.is_none() && !problems.is_empty() => self::problems(&spec, house),
         Err(found) => found,
     };
     // What could not be read was left out of the spec, so the plan misses it; that is no second problem.

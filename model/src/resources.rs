@@ -123,6 +123,13 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// `1281167` as `1,281,167`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let starts_group = |index: usize| index > 0 && (digits.len() - index).is_multiple_of(3);
+    digits.chars().enumerate().flat_map(|(index, digit)| starts_group(index).then_some(',').into_iter().chain([digit])).collect()
+}
+
 /// Reads `4GiB`, `512MiB`, `1.5g`, `100MB`, `1048576`. Decimal units are powers of 1000, and a bare
 /// letter is the binary unit, as in Docker.
 pub fn parse_bytes(text: &str) -> Option<u64> {
@@ -218,6 +225,11 @@ mod tests {
         sum.add(&part);
         sum.take(&part);
         assert_eq!(sum, before);
+    }
+
+    #[test]
+    fn numbers_have_their_commas() {
+        assert_eq!([0, 999, 1_000, 1_281_167].map(grouped).join(" "), "0 999 1,000 1,281,167");
     }
 
     #[test]

@@ -1,5 +1,9 @@
 //! Values in a line for the shell: where in it one stands, and how it has to be written there to stay one value and nothing more.
 
+mod arguments;
+
+pub use arguments::{obstacle, says_arguments};
+
 /// One word for the shell.
 pub fn word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,~".contains(c);
@@ -52,14 +56,34 @@ impl Line {
         let all: Vec<char> = text.chars().collect();
         let mut at = 0;
         while at < all.len() {
-            let taken = self.step(&all[at..]);
-            self.before = Some(all[at + taken - 1]);
-            at += taken;
+            at += self.go(&all[at..]);
         }
+    }
+
+    fn go(&mut self, rest: &[char]) -> usize {
+        let taken = self.step(rest);
+        self.before = Some(rest[taken - 1]);
+        taken
     }
 
     /// A value as it is to be written here.
     pub fn value(&mut self, text: &str) -> String {
+        let written = self.written(text);
+        // Backticks take one `\` away before anything else is read, also in quotes.
+        self.open.iter().filter(|it| **it == Open::Backticks).fold(written, |written, _| escaped(&written, "\\$`"))
+    }
+
+    /// The same for a value of whoever did not write the line: what no quotes can hold is not there, or is a space.
+    pub fn foreign(&mut self, text: &str) -> String {
+        let is_sum = |c: &char| c.is_ascii_alphanumeric() || "_.+-*/% ".contains(*c);
+        match self.open.last() {
+            Some(Open::Sum(_)) => self.value(&text.chars().filter(is_sum).collect::<String>()),
+            Some(Open::Document(_)) => self.value(&text.replace('\n', " ")),
+            None | Some(Open::Single | Open::Double | Open::Comment | Open::Backticks | Open::Command(_)) => self.value(text),
+        }
+    }
+
+    fn written(&mut self, text: &str) -> String {
         // Whatever it is, no word, no comment and no end of a document begins behind it.
         self.before = Some('x');
         match self.open.last_mut() {
@@ -125,12 +149,15 @@ impl Line {
         }
     }
 
+    fn begins_word(&self) -> bool {
+        self.before.is_none_or(|c| c.is_whitespace() || ";&|()`".contains(c))
+    }
+
     fn plain(&mut self, rest: &[char]) -> usize {
-        let begins_word = self.before.is_none_or(|c| c.is_whitespace() || ";&|()`".contains(c));
         match rest {
             ['\'', ..] => self.begin(Open::Single, 1),
             ['"', ..] => self.begin(Open::Double, 1),
-            ['#', ..] if begins_word => self.begin(Open::Comment, 1),
+            ['#', ..] if self.begins_word() => self.begin(Open::Comment, 1),
             ['<', '<', '<', ..] => 3,
             ['<', '<', after @ ..] => 2 + self.document(after),
             ['\n', ..] => {
@@ -195,7 +222,7 @@ mod tests {
     }
 
     /// Each prints what stands in the place of `@`, in another way.
-    const LINES: [&str; 14] = [
+    const LINES: [&str; 16] = [
         "printf %s @",
         "printf %s '@'",
         "printf %s \"@\"",
@@ -205,6 +232,8 @@ mod tests {
         "printf %s \"$(printf %s \"@\")\"",
         "(true); : it\\'s \\\" # don't\nprintf %s @",
         "# @\nprintf %s @",
+        "x=`printf %s @`; printf %s \"$x\"",
+        "x=`printf %s '@'`; printf %s \"$x\"",
         "x=$((1 << 2)); printf %s @",
         "printf %s \"$(cat <<END\n@\nEND\n)\"",
         "printf %s \"$(cat <<'END'\nit's @\nEND\n)\" | sed \"s/^it's //\" | { IFS= read -r x; printf %s \"$x\"; }; : '@'",

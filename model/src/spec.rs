@@ -17,15 +17,24 @@ mod suggest;
 mod walk;
 mod yaml;
 
+pub(crate) use channels::layout as read_layout;
 pub use channels::{Input, InputChannel, Output, OutputChannel};
+pub(crate) use code::read as read_code;
 pub use code::{Code, CodeAt, GitCode, UploadedCode};
 pub use metrics::Metrics;
 pub use param::Mismatch;
 pub use problem::Problem;
 pub(crate) use problem::{harmless, in_order, join, shown};
-pub use read::read;
-pub(crate) use read::read_all;
+pub(crate) use read::{
+    ALGORITHM_HINT, COMMAND_HINT, TEXT_HINT, command, count, env as read_env, number as read_number, param as read_param, read_all, texts,
+    truth,
+};
+pub use read::{algorithm_of, read};
 pub use schema::schema;
+pub(crate) use schema::{
+    LABEL, PARAM, VARIABLE, code as code_schema, command as command_schema, description as description_schema, env as env_schema,
+    framework as framework_schema, word as word_schema,
+};
 pub use secrets::{MASK, SaidSecret, Secret, fill_masked, mask};
 pub use suggest::nearest_of as nearest;
 pub use walk::Places;
@@ -45,6 +54,11 @@ pub struct JobSpec {
     /// 1–64 letters, digits and `- . _ ~`. Submitting the same name again makes the next version.
     #[schemars(schema_with = "schema::name")]
     pub name: String,
+    /// The algorithm that the job runs, such as `mnist-mlp@2` or `mnist-mlp@latest`. It says what code is run and how, so the job
+    /// has no `code`, `framework`, `image`, `requirements`, `setup` or `input`, and its roles have no `command` and no `image`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(schema_with = "schema::algorithm")]
+    pub algorithm: Option<String>,
     /// For people; shown in lists and on the job's page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::description")]
@@ -87,10 +101,11 @@ pub struct JobSpec {
     /// The container image of every task, where the cluster runs images.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// Hyperparameters; a command has them where it says `{{ params.NAME }}`.
+    /// Hyperparameters; a command has them where it says `{{ params.NAME }}`. A job with an algorithm leaves out one that the
+    /// algorithm can do without by writing `null`.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(schema_with = "schema::params")]
-    pub params: IndexMap<String, Param>,
+    pub params: IndexMap<String, Option<Param>>,
     /// Passwords and keys, or the names of those that you keep with the server: `{named: wandb}`. A command or variable has
     /// them where it says `{{ secrets.NAME }}`; with `file: true` they are in `/secrets/NAME`. They are never shown again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -113,7 +128,7 @@ pub struct JobSpec {
     /// A line for the shell that is run in every task before its command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<String>,
-    /// What every task finds read-only at `/input`: a volume and path, a directory, or a URL.
+    /// What every task finds read-only at `/input`: a volume and path, a dataset such as `mnist@latest`, a directory, or a URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::input")]
     pub input: Option<Input>,
@@ -144,7 +159,9 @@ pub struct JobSpec {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "schema::env")]
     pub env: BTreeMap<String, String>,
-    /// The roles of the job by name, such as `ps` and `worker`, in the order of the file.
+    /// The roles of the job by name, such as `ps` and `worker`, in the order of the file. With an algorithm, one `worker` with one
+    /// task if not given.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     #[schemars(schema_with = "schema::roles")]
     pub roles: IndexMap<String, RoleSpec>,
 }
@@ -157,7 +174,8 @@ pub struct RoleSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schema::tasks")]
     pub tasks: Option<u32>,
-    /// A line for the shell, or a list of program and arguments.
+    /// A line for the shell, or a list of program and arguments; none in a job with an algorithm, which has its own.
+    #[serde(default, skip_serializing_if = "Command::is_nothing")]
     #[schemars(schema_with = "schema::command")]
     pub command: Command,
     /// The container image of this role; it wins over the job's.
@@ -201,13 +219,20 @@ pub struct RoleSpec {
     pub completion: Completion,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(untagged)]
 pub enum Command {
     /// Run by `/bin/sh -c`.
     Line(String),
     /// Program and arguments, run as they are.
     Words(Vec<String>),
+}
+
+impl Command {
+    /// Whether no command was given, as in a job whose algorithm has one.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Default for Command {
@@ -279,7 +304,7 @@ impl RetriesWord {
 }
 
 /// A hyperparameter keeps its type, so that versions of a job can be compared by it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(untagged)]
 pub enum Param {
     Truth(bool),

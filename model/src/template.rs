@@ -41,16 +41,50 @@ const SEAM: char = '\0';
 /// Puts parameters in and leaves secrets for [`with_secrets`]; a parameter whose value looks like a tag, or makes one with what stands
 /// beside it, stays what it is.
 pub fn with_params(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
-    let filled = |piece: &Piece<'_>, seam: &str| match piece {
-        Piece::Plain(plain) => (*plain).to_owned(),
-        Piece::Escaped(tag) => format!("\\{tag}"),
+    let filled = |piece: Piece<'_>| match piece {
+        Piece::Plain(plain) => Filled::Kept(plain.to_owned()),
+        Piece::Escaped(tag) => Filled::Kept(format!("\\{tag}")),
         Piece::Tag(Tag::Param(name), written) => {
-            value(name).map_or_else(|| (*written).to_owned(), |value| format!("{seam}{}{seam}", escaped(&value)))
+            value(name).map_or_else(|| Filled::Kept(written.to_owned()), |value| Filled::Value(escaped(&value)))
         }
-        Piece::Tag(Tag::Secret(_), written) => (*written).to_owned(),
+        Piece::Tag(Tag::Secret(_), written) => Filled::Kept(written.to_owned()),
     };
-    let pieces = pieces(text);
-    let joined = |seam: &str| pieces.iter().map(|piece| filled(piece, seam)).collect::<String>();
+    joined(&pieces(text).into_iter().map(filled).collect::<Vec<_>>())
+}
+
+/// The same for a line that a shell will read and that whoever gives the values has not written: each stays one value there.
+pub fn with_params_for_shell(text: &str, value: impl Fn(&str) -> Option<String>) -> String {
+    let mut line = shell::Line::default();
+    let filled = |piece: Piece<'_>| {
+        let (passed, kept) = match piece {
+            Piece::Plain(plain) => (plain, plain.to_owned()),
+            Piece::Escaped(tag) => (tag, format!("\\{tag}")),
+            Piece::Tag(Tag::Param(name), written) => match value(name) {
+                Some(value) => return Filled::Value(escaped(&line.foreign(&value))),
+                None => (written, written.to_owned()),
+            },
+            Piece::Tag(Tag::Secret(_), written) => {
+                line.value("");
+                return Filled::Kept(written.to_owned());
+            }
+        };
+        line.pass(passed);
+        Filled::Kept(kept)
+    };
+    joined(&pieces(text).into_iter().map(filled).collect::<Vec<_>>())
+}
+
+enum Filled {
+    Kept(String),
+    Value(String),
+}
+
+fn joined(all: &[Filled]) -> String {
+    let one = |it: &Filled, seam: &str| match it {
+        Filled::Kept(text) => text.clone(),
+        Filled::Value(value) => format!("{seam}{value}{seam}"),
+    };
+    let joined = |seam: &str| all.iter().map(|it| one(it, seam)).collect::<String>();
     let (plain, apart) = (joined(""), joined(&SEAM.to_string()));
     if (tags(&plain), shown(&plain)) == (tags(&apart), shown(&apart)) { plain } else { apart }
 }

@@ -22,13 +22,16 @@ use crate::{
     words::Words,
 };
 
+mod algorithms;
 mod compare;
+mod datasets;
 mod files;
 mod logs;
 mod metrics;
 mod reasons;
 mod session;
 
+pub use algorithms::{AlgorithmDetail, AlgorithmVersionView, AlgorithmView};
 pub use reasons::{CatalogueEntry, DiagnosisView, EventLevel, EventPage, EventView, FailureView};
 pub use session::{LogIn, LogInLink, PassPath, SessionView};
 
@@ -39,6 +42,7 @@ pub use compare::{
     LineageNode, MetricValue, NotRecorded, OutputPlace, Provenance, PythonProvenance, RowKind, TaskProvenance, VersionMetric, VersionRow,
     Versions,
 };
+pub use datasets::{DatasetDetail, DatasetVersionView, DatasetView, JobRef, NewDatasetVersion};
 pub use files::{FileKind, FileLine, FileView, NewVolume, VolumeCheck, VolumeView};
 pub use logs::{JobProgress, LineView, LinesPage, LogChunk, LogHit, ProgressOfJob, SearchEnd, SearchLine, TaskProgress};
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use jsonschema::Validator;
 use model::{
+    algorithm,
     plan::{HouseRules, from_text},
     spec::{read, schema},
 };
@@ -143,4 +144,63 @@ fn a_full_job_passes_and_common_slips_do_not() {
         assert!(!validator.is_valid(&job), "{pointer}");
         assert!(from_text(&job.to_string(), &HouseRules::default()).is_err(), "{pointer}");
     }
+}
+
+const ALGORITHM: &str = r#"{
+    "name": "mlp", "description": "x", "framework": "tensorflow", "code": "data:mlp", "env": {"A": 1}, "command": ["python3", "train.py"],
+    "inputs": {"data": {"argument": "--data_url", "env": "DATA_DIR", "accepts": ["dataset"], "required": true, "unpack": false}, "bare": null},
+    "outputs": {"train": {"argument": "--train_url", "required": false, "layout": "chief"}},
+    "params": {"lr": {"type": "number", "default": 0.1, "min": 0.01, "max": 1, "required": true, "fixed": false, "argument": "--lr"},
+               "opt": {"type": "text", "choices": ["adam", "sgd"], "description": "x"}},
+    "custom_params": true, "needs": {"accelerators": ["none", "A100"], "accelerators_max": 8, "tasks_max": 1}
+}"#;
+
+#[test]
+fn the_schema_of_an_algorithm_and_its_reader_say_the_same() {
+    let validator = jsonschema::validator_for(&algorithm::schema()).expect("the schema is one");
+    let whole: Value = serde_json::from_str(ALGORITHM).expect("it is JSON");
+    assert!(validator.is_valid(&whole), "{:?}", validator.iter_errors(&whole).map(|it| it.to_string()).collect::<Vec<_>>());
+    assert!(algorithm::read(ALGORITHM).is_ok(), "{:?}", algorithm::read(ALGORITHM));
+    let levels = ["", "/inputs/data", "/outputs/train", "/params/lr", "/needs"];
+    let (mut good, mut bad) = (0, 0);
+    for level in levels {
+        let keys: Vec<String> = whole.pointer(level).and_then(Value::as_object).expect("a map").keys().cloned().collect();
+        for key in keys.into_iter().chain(["qqqqqqqqqq".to_owned()]) {
+            for value in values() {
+                let mut changed = whole.clone();
+                changed.pointer_mut(level).expect("a level")[key.as_str()] = value;
+                let (valid, read) = (validator.is_valid(&changed), algorithm::read(&changed.to_string()));
+                assert!(valid || read.is_err(), "is read but refused by the schema: {changed}");
+                assert!(!valid || key != "qqqqqqqqqq", "an unknown key passes: {changed}");
+                if read.is_ok() { good += 1 } else { bad += 1 }
+            }
+        }
+    }
+    assert!(good > 100 && bad > 500, "{good} good and {bad} bad");
+}
+
+#[test]
+fn a_job_with_an_algorithm_leaves_out_what_the_algorithm_says_and_others_do_not() {
+    let validator = validator();
+    let least = json!({ "name": "a", "algorithm": "mlp@latest" });
+    let more = |key: &str, value: Value| {
+        let mut job = least.clone();
+        job[key] = value;
+        job
+    };
+    let good = [least.clone(), more("params", json!({"a": null})), more("roles", json!({"w": {"tasks": 2}})), more("code", json!(null))];
+    let bad = [
+        more("code", json!(".")),
+        more("roles", json!({"w": {"command": "x"}})),
+        more("algorithm", json!("mlp")),
+        json!({ "name": "a" }),
+        json!({ "name": "a", "roles": {"w": {}} }),
+        json!({ "name": "a", "params": {"a": null}, "roles": {"w": {"command": "x"}} }),
+    ];
+    let refused = |job: &&Value| !validator.is_valid(job);
+    assert_eq!(good.iter().filter(refused).collect::<Vec<_>>(), Vec::<&Value>::new());
+    assert_eq!(bad.iter().filter(refused).count(), bad.len());
+    let problems = |job: &Value| model::spec::read(&job.to_string()).map(|spec| model::plan::problems(&spec, &HouseRules::default()).len());
+    assert_eq!(good.iter().map(problems).collect::<Vec<_>>(), good.iter().map(|_| Ok(0)).collect::<Vec<_>>());
+    assert!(bad.iter().all(|job| problems(job) != Ok(0)));
 }

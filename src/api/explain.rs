@@ -10,6 +10,7 @@ use model::{
     gang,
     job::JobState,
     resources::show_duration_ms,
+    said,
     schedule::{Held, Waiting, What, place_telling},
     wire::{ErrorBody, Explanation, FailureView, Need},
     words::{Lang, Words},
@@ -92,8 +93,35 @@ async fn why(app: &App, job: &Job, held: &[Held]) -> Result<Why, Error> {
         (JobState::Queued, None) => why_it_waits(app, job, held).await,
         (JobState::Starting | JobState::Running, _) if !job.plan.gang => why_it_waits(app, job, held).await,
         (JobState::Starting, _) => why_it_does_not_begin(app, job).await,
-        (state, _) => Ok(Why { reason: job.reason.clone(), before: Vec::new(), next_step: next_step(job, state) }),
+        (JobState::Running | JobState::Stopping, _) => {
+            Ok(Why { reason: job.reason.clone(), before: Vec::new(), next_step: next_step(job, job.state) })
+        }
+        (JobState::Finishing | JobState::Succeeded | JobState::Failed | JobState::Stopped | JobState::Unknown, _) => {
+            why_it_ends(app, job).await
+        }
     }
+}
+
+/// What its tasks wrote comes before what is usual: it may have to be saved yet.
+async fn why_it_ends(app: &App, job: &Job) -> Result<Why, Error> {
+    let id = job.id;
+    let unsaved = !app.store.read(move |sql| runs::sync::not_saved(sql, id)).await?.is_empty();
+    let next_step = if unsaved { save(job) } else { next_step(job, job.state) };
+    Ok(Why { reason: job.reason.clone(), before: Vec::new(), next_step })
+}
+
+fn save(job: &Job) -> Words {
+    let name = format!("{}@{}", job.name, job.version);
+    if job.state == JobState::Finishing {
+        return said!(
+            "what it wrote is kept here and tried again and again; `trainmaster sync {name}` tries at once, and with `--give-up` the job is over without it",
+            "它写的文件都还在这里，会不断重试；`trainmaster sync {name}` 立即重试，加上 `--give-up` 则不再等待，直接结束作业"
+        );
+    }
+    said!(
+        "what it wrote is kept here; `trainmaster sync {name}` saves it when its place can be written to again",
+        "它写的文件都还在这里；等目标位置恢复可写后，用 `trainmaster sync {name}` 保存"
+    )
 }
 
 /// What its tasks are doing before they begin together, and who is still missing.

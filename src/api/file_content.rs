@@ -14,7 +14,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::{
-    App, AppState,
+    App, AppState, datasets,
     extract::{Body, Query},
     files::{self, Place},
     guard::Caller,
@@ -107,6 +107,10 @@ async fn one_file(app: &App, holder: &Holder, at: &str) -> Result<(Store, String
 async fn to_change(app: &App, holder: &Holder, at: &str) -> Result<(Store, String), Error> {
     if job_files::named(at).is_some() {
         let wanted = ("a place in a volume: the files of a job can only be read", "数据卷里的位置：作业的文件只能读取").into();
+        return Err(Error::BadValue { name: "at", value: at.to_owned(), wanted });
+    }
+    if datasets::files::named(at).is_some() {
+        let wanted = ("a place in a volume: the files of a dataset can only be read", "数据卷里的位置：数据集的文件只能读取").into();
         return Err(Error::BadValue { name: "at", value: at.to_owned(), wanted });
     }
     one_file(app, holder, at).await

@@ -19,7 +19,7 @@ use model::{
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::{App, AppState, extract::Query, guard::Caller, job_files, volumes};
+use super::{App, AppState, datasets, extract::Query, guard::Caller, job_files, volumes};
 use crate::{
     error::Error,
     store::tokens::Holder,
@@ -28,7 +28,7 @@ use crate::{
 
 #[derive(Deserialize, IntoParams)]
 pub struct ListQuery {
-    /// `data:mnist/train`, `digits@2:/output/worker-0`, `digits/worker-0:/output`, `digits:/input` or `digits:/code`.
+    /// `data:mnist/train`, `mnist@3:train`, `digits@2:/output/worker-0`, `digits/worker-0:/output`, `digits:/input` or `digits:/code`.
     at: String,
     /// Everything below it, and not one level alone.
     #[serde(default)]
@@ -64,10 +64,13 @@ pub enum Place {
     Folders(Vec<(String, Option<(Spot, String)>)>),
 }
 
-/// Reads a place. A path that begins with `/output`, `/input` or `/code` is a job's.
+/// Reads a place. A path that begins with `/output`, `/input` or `/code` is a job's, and one behind a version a dataset's.
 pub async fn place(app: &App, holder: &Holder, at: &str) -> Result<Place, Error> {
     if let Some(named) = job_files::named(at) {
         return job_files::place(app, holder, named).await;
+    }
+    if let Some(named) = datasets::files::named(at) {
+        return datasets::files::place(app, holder, named).await;
     }
     let wrong = |wanted: Words| Error::BadValue { name: "at", value: at.to_owned(), wanted };
     match at.parse::<Location>() {
@@ -126,7 +129,9 @@ fn everything((spot, path): (Spot, String)) -> Found {
 }
 
 /// A list that is nothing but an error is answered as one. What is no directory may be a file.
-async fn begun(mut found: Found, store: &Store, path: &str) -> Result<Found, Error> {
+async fn begun(found: Found, store: &Store, path: &str) -> Result<Found, Error> {
+    // The list is looked at twice before it is handed on, and may be over by then.
+    let mut found = found.fuse();
     if !path.is_empty()
         && let Ok(entry) = store.head(path).await
     {
@@ -176,4 +181,24 @@ fn line(item: Result<FileView, VolumeError>) -> Bytes {
     let mut bytes = serde_json::to_vec(&line).expect("our own types are JSON");
     bytes.push(b'\n');
     bytes.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As buckets list: whoever asks on after the end panics.
+    fn found(paths: &'static [&'static str]) -> Found {
+        let view = |path: &&str| Ok(FileView { path: (*path).into(), kind: FileKind::Directory });
+        stream::unfold(paths.iter(), move |mut rest| async move { rest.next().map(|path| (view(path), rest)) }).boxed()
+    }
+
+    #[tokio::test]
+    async fn a_directory_of_one_entry_is_listed_like_any_other() {
+        let store = Store::of_host("/").unwrap();
+        for paths in [&["set/train"][..], &["set/test", "set/train"], &["set/test", "set/train", "set/x"]] {
+            let listed: Vec<_> = begun(found(paths), &store, "set of nobody").await.unwrap().map(|it| it.unwrap().path).collect().await;
+            assert_eq!(listed, paths);
+        }
+    }
 }

@@ -21,7 +21,7 @@ use crate::{
     error::Error,
     rundir::input_tree,
     store::tokens::{Holder, Role},
-    volumes::Store,
+    volumes::{Store, Trouble},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ async fn input(app: &App, holder: &Holder, dossier: &Dossier, path: &str) -> Res
         };
     };
     let (before, rest) = if channel.is_some() { (format!("{first}/"), rest) } else { (String::new(), path) };
-    let found = shown(app, holder, &input.from, print_of(dossier, input)).await;
+    let found = of_input(app, holder, dossier, input).await;
     found.map_err(|why| why.or(|why| gone(&input.path(), why)))?.place(rest, before).await
 }
 
@@ -107,7 +107,7 @@ async fn channels(app: &App, holder: &Holder, dossier: &Dossier) -> Vec<(String,
     let mut all = Vec::new();
     for input in &dossier.job.plan.freight.inputs {
         let Some(name) = &input.name else { continue };
-        let place = match shown(app, holder, &input.from, print_of(dossier, input)).await {
+        let place = match of_input(app, holder, dossier, input).await {
             Ok(shown) => shown.place("", format!("{name}/")).await.ok(),
             Err(_) => None,
         };
@@ -115,6 +115,17 @@ async fn channels(app: &App, holder: &Holder, dossier: &Dossier) -> Vec<(String,
         all.push((name.to_string(), spot));
     }
     all
+}
+
+/// What lies at a place outside that goes by another name, as a task that reads it would see it.
+pub async fn of_place(app: &App, holder: &Holder, (name, place): (&str, &Location), path: &str) -> Result<Place, Error> {
+    let gone = |why: Words| Trouble::never(why).at(name).into();
+    shown(app, holder, place, None).await.map_err(|why| why.or(gone))?.place(path, String::new()).await
+}
+
+async fn of_input(app: &App, holder: &Holder, dossier: &Dossier, input: &InputPlan) -> Result<Shown, NotShown> {
+    let nobody = || NotShown::Gone(said!("nobody has said what {} is", "没有人说过 {} 是什么", input.from));
+    shown(app, holder, input.from.place().ok_or_else(nobody)?, print_of(dossier, input)).await
 }
 
 fn print_of<'a>(dossier: &'a Dossier, input: &InputPlan) -> Option<&'a str> {
@@ -138,7 +149,7 @@ impl Shown {
         }
         let (above, name) = base.rsplit_once('/').unwrap_or(("", &base));
         if !rest.is_empty() && rest != name {
-            return Err(crate::volumes::Trouble::Missing { what: "file or directory" }.at(rest).into());
+            return Err(Trouble::Missing { what: "file or directory" }.at(rest).into());
         }
         Ok(Place::In(Spot { store, base: above.to_owned(), before }, name.to_owned()))
     }
@@ -177,7 +188,11 @@ async fn shown(app: &App, holder: &Holder, location: &Location, print: Option<&s
             }
         },
         (Location::Host(path), None) => of_machine(app, holder, path),
-        (Location::Url(_), None) => Err(NotShown::Gone(said!("{} is not kept here any more", "这里不再保存 {}", location.without_query()))),
+        (Location::Url(_), None) => Err(NotShown::Gone(said!(
+            "{} is not kept here; a task fetches it when it starts",
+            "这里没有保存 {}，任务启动时才会拉取",
+            location.without_query()
+        ))),
     }
 }
 

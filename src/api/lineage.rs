@@ -11,6 +11,7 @@ use model::{
     plan::{Beginning, FormerJob},
     provenance::Found,
     resources::Bytes,
+    said,
     wire::{CodeProvenance, ErrorBody, Lineage, LineageEdge, LineageKind, LineageNode, UploadFacts},
     words::{Lang, Words},
 };
@@ -82,6 +83,10 @@ impl Drawing<'_, '_> {
         if let Some(code) = code_of(dossier) {
             let id = self.graph.node(code_node(dossier, code));
             self.graph.edge(&id, own, "code");
+        } else if let Some(algorithm) = &dossier.job.plan.algorithm {
+            let label = said!("algorithm {algorithm}", "算法 {algorithm}");
+            let id = self.graph.node(node(LineageKind::Code, label, Words::default(), None));
+            self.graph.edge(&id, own, "code");
         }
         if let Some(python) = &dossier.python {
             let (version, count) = (&python.packages.python, python.packages.packages.len());
@@ -131,16 +136,17 @@ impl Drawing<'_, '_> {
 
     /// The data it reads, and the earlier jobs that wrote there.
     fn data_of(&mut self, own: &str, job: &Job, found: Option<&Found>) -> Result<Vec<Job>, StoreError> {
-        let inputs = job.plan.freight.inputs.iter().map(|it| (it.path(), it.from.without_query()));
-        let began =
-            job.plan.freight.from.iter().filter(|it| matches!(it, Beginning::At(_))).map(|it| ("/output".to_owned(), it.without_query()));
+        let freight = &job.plan.freight;
+        let inputs = freight.inputs.iter().filter_map(|it| Some((it.path(), it.from.without_query(), it.from.place()?)));
+        let began = freight.from.iter().filter_map(|it| if let Beginning::At(at) = it { Some(at) } else { None });
+        let began = began.map(|at| ("/output".to_owned(), at.without_query(), at));
         let mut former = Vec::new();
-        for (path, place) in inputs.chain(began) {
+        for (path, name, place) in inputs.chain(began) {
             let content = found.into_iter().flat_map(|it| &it.inputs).find(|it| it.path == path).map(|it| &it.content);
             let print = content.map(|it| it.fingerprint.clone());
-            let id = self.graph.node(node(LineageKind::Data, place.as_str().into(), content.map(in_words).unwrap_or_default(), print));
+            let id = self.graph.node(node(LineageKind::Data, name.as_str().into(), content.map(in_words).unwrap_or_default(), print));
             self.graph.edge(&id, own, &path);
-            for (writer, _) in lineage::at(self.sql, How::Writes, &place, LATER_MAX)? {
+            for (writer, _) in lineage::at(self.sql, How::Writes, &place.without_query(), LATER_MAX)? {
                 if let (true, Seen::Job(writer)) = (writer < job.id, self.visible(writer)?) {
                     let from = self.graph.node(job_node(&writer));
                     self.graph.edge(&from, &id, "output");
@@ -207,7 +213,8 @@ fn code_node(dossier: &Dossier, code: CodeProvenance) -> LineageNode {
     });
     let commit = code.commit.as_ref().map(|it| Words::new(format!("commit {it}"), format!("提交 {it}")));
     let changed = code.dirty.filter(|it| *it).map(|_| Words::new("with changes that are not in it", "另有未提交的改动"));
-    let detail: Vec<Words> = [size, commit, changed, code.content.as_ref().map(in_words)].into_iter().flatten().collect();
+    let algorithm = dossier.job.plan.algorithm.as_ref().map(|it| said!("of the algorithm {it}", "属于算法 {it}"));
+    let detail: Vec<Words> = [algorithm, size, commit, changed, code.content.as_ref().map(in_words)].into_iter().flatten().collect();
     let listed = |lang, comma| detail.iter().map(|it| it.say(lang)).collect::<Vec<_>>().join(comma);
     let detail = Words::new(listed(Lang::En, ", "), listed(Lang::Zh, "，"));
     let print = upload.map(|it| it.digest.clone()).or(code.commit).or(code.content.map(|it| it.fingerprint));

@@ -22,12 +22,14 @@ use crate::{
 };
 
 mod about;
+mod algorithms;
 mod archive;
 mod catalogue;
 mod code;
 mod compare;
 mod console;
 mod counted;
+mod datasets;
 mod description;
 mod dossier;
 mod environment;
@@ -124,6 +126,7 @@ fn routes_with_policies() -> Routes {
         .add(Policy::User, routes!(session::link))
         .add(Policy::User, routes!(session::pass))
         .add(Policy::User, routes!(schema::job_file))
+        .add(Policy::User, routes!(schema::algorithm_file))
         .add(Policy::User, routes!(submit::submit, jobs::list))
         .add(Policy::User, routes!(jobs::show, jobs::delete))
         .add(Policy::User, routes!(jobs::spec))
@@ -164,10 +167,16 @@ fn routes_with_policies() -> Routes {
         .add(Policy::User, routes!(usage::cluster::of_cluster))
         .add(Policy::User, routes!(usage::now::now))
         .add(Policy::Scraper, routes!(prometheus::metrics))
+        .add(Policy::User, routes!(algorithms::list, algorithms::add))
+        .add(Policy::User, routes!(algorithms::show, algorithms::remove))
+        .add(Policy::User, routes!(algorithms::show_version, algorithms::remove_version))
         .add(Policy::User, routes!(volumes::list, volumes::add))
         .add(Policy::User, routes!(volumes::show, volumes::remove))
         .add(Policy::User, routes!(volumes::test))
         .add(Policy::User, routes!(volumes::set_credentials))
+        .add(Policy::User, routes!(datasets::list, datasets::add))
+        .add(Policy::User, routes!(datasets::show, datasets::remove))
+        .add(Policy::User, routes!(datasets::show_version, datasets::remove_version))
         .add(Policy::User, routes!(files::list))
         .add(Policy::User, routes!(file_content::read, file_content::put, file_content::remove))
         .add(Policy::User, routes!(files_archive::archive))

@@ -96,6 +96,11 @@ impl Sent {
         Ok(Self { spec: spec.into_bytes(), original: original.into_bytes() })
     }
 
+    /// What somebody wrote.
+    pub fn original(&self) -> &[u8] {
+        &self.original
+    }
+
     /// What is to be kept. JSON of our own says nothing that the spec does not.
     pub fn kept(self, given: &Given) -> Option<Original> {
         let text = String::from_utf8(self.original).ok()?;

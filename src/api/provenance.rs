@@ -61,6 +61,7 @@ fn told(dossier: &Dossier, tasks: Vec<TaskProvenance>) -> Provenance {
         rerun_of: plan.origin.rerun_of.as_ref().map(|it| it.label.clone()),
         from: plan.freight.from.as_ref().map(|it| it.without_query()),
         framework: plan.framework.as_ref().map(ToString::to_string),
+        algorithm: plan.algorithm.as_ref().map(ToString::to_string),
         code: code_of(dossier),
         setup: plan.setup.clone(),
         params: plan.params.clone(),

@@ -1,4 +1,4 @@
-//! What a job file may say, for editors.
+//! What a job file and an algorithm may say, for editors.
 
 use axum::Json;
 
@@ -6,4 +6,10 @@ use axum::Json;
 #[utoipa::path(get, path = "/api/v1/schema", responses((status = 200, body = Object)))]
 pub async fn job_file() -> Json<serde_json::Value> {
     Json(model::spec::schema())
+}
+
+/// The JSON Schema of an algorithm.
+#[utoipa::path(get, path = "/api/v1/schema/algorithm", responses((status = 200, body = Object)))]
+pub async fn algorithm_file() -> Json<serde_json::Value> {
+    Json(model::algorithm::schema())
 }

@@ -8,7 +8,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
 };
 use model::{
-    dialect::{self, Given, Report, Translation, translate},
+    dialect::{self, Given, Report, Translation},
     ids::JobId,
     layout,
     plan::{Beginning, FormerJob, Plan, PlanView, SecretPlan, remarks},
@@ -24,7 +24,8 @@ use sha2::{Digest, Sha256};
 use utoipa::IntoParams;
 
 use super::{
-    App, AppState,
+    App, AppState, algorithms,
+    datasets::pinning::pin,
     extract::{Body, Query},
     guard::Caller,
     jobs::{found, label},
@@ -92,6 +93,7 @@ pub async fn submit(
     }
     let Translation { mut spec, mut plan, report } = read_job_file(&app, &holder, (&query, &given), &sent.spec).await?;
     plan.origin = origin(&app, &holder, &query, &report).await?;
+    pin(&app, &holder, (&mut spec, &mut plan)).await?;
     volumes::check_named(&app, &holder, &plan).await?;
     let plan = with_former(&app, &holder, plan).await?;
     let remarks = remarks(&plan, &app.house);
@@ -217,7 +219,7 @@ async fn read_job_file(app: &App, holder: &Holder, (query, given): (&SubmitQuery
     }
     let wanted = said!("text in UTF-8", "UTF-8 文本");
     let text = std::str::from_utf8(body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })?;
-    let mut translated = translate(text, given, &app.house).map_err(Error::BadSpec)?;
+    let mut translated = algorithms::naming::translated(app, holder, (text, given)).await?;
     let kept = match &query.from {
         Some(from) => secrets_of(app, holder, from).await?,
         None => Default::default(),

@@ -24,7 +24,7 @@ use crate::{
     control::now_ms,
     error::Error,
     store::{
-        Sql, Written,
+        Sql, Written, datasets,
         jobs::Job,
         tokens::{Holder, Role},
         volumes::{self as rows, StoredVolume},
@@ -111,6 +111,10 @@ pub async fn remove(State(app): AppState, Caller(holder): Caller, Path(name): Pa
         .write(move |sql: &Sql<'_>| {
             if let Some(job) = rows::used_by(sql, &name)?.first() {
                 return Ok(Err(Error::VolumeInUse { volume: name.to_string(), job: label(job) }));
+            }
+            let datasets = datasets::in_volume(sql, &name)?;
+            if !datasets.is_empty() {
+                return Ok(Err(Error::VolumeHasDatasets { volume: name.to_string(), datasets }));
             }
             // One that somebody else has just removed is gone as wished.
             let (Written::Yes | Written::Stale) = rows::remove(sql, &name)?;

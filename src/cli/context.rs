@@ -206,9 +206,14 @@ impl Context {
 
 /// Waits for an answer, but not for ever.
 pub async fn in_time<T, E: Into<Failure>>(answer: impl Future<Output = Result<T, E>>) -> Result<T, Failure> {
-    match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
+    in_time_of(ANSWER_TIMEOUT, answer).await
+}
+
+/// The same for an answer that takes the server some work.
+pub async fn in_time_of<T, E: Into<Failure>>(most: Duration, answer: impl Future<Output = Result<T, E>>) -> Result<T, Failure> {
+    match tokio::time::timeout(most, answer).await {
         Ok(answer) => answer.map_err(Into::into),
-        Err(_) => Err(Failure::away(format!("the server has not answered for {} s", ANSWER_TIMEOUT.as_secs()))),
+        Err(_) => Err(Failure::away(format!("the server has not answered for {} s", most.as_secs()))),
     }
 }
 

@@ -18,6 +18,7 @@ use super::{
     failure::{Exit, Failure},
     listing::Listing,
     output::{self, Transfer},
+    people,
     remote::{Remote, Whose},
     terminal::plain,
 };
@@ -63,7 +64,7 @@ async fn out(context: &Context, from: &Remote, to: &Path) -> Result<Exit, Failur
     let fetch = |file: copy_out::Wanted| async move { unless_gone(copy_out::fetch(context, from, file, progress).await, from) };
     let copied: Vec<Copied> = stream::iter(files).map(fetch).buffer_unordered(AT_ONCE_MAX).try_collect().await?;
     let count = copied.iter().filter(|it| **it == Copied::Yes).count();
-    progress.done(&format!("{count} files copied"));
+    progress.done(&format!("{} copied", people::files(count as u64)));
     Ok(if count == copied.len() { listing.exit() } else { Exit::You })
 }
 
@@ -127,7 +128,7 @@ async fn into(context: &Context, from: &Path, to: &Remote, to_directory: bool) -
     let progress = &progress;
     let send = |(file, path): (PathBuf, String)| async move { copy_in::send(context, &file, to, &path, progress).await };
     stream::iter(files).map(send).buffer_unordered(AT_ONCE_MAX).try_collect::<Vec<()>>().await?;
-    progress.done(&format!("{count} files copied"));
+    progress.done(&format!("{} copied", people::files(count as u64)));
     Ok(exit)
 }
 

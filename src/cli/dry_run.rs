@@ -1,7 +1,7 @@
 //! `--dry-run`: what would run, and nothing runs.
 
 use model::{
-    plan::{HouseRules, PlanView, RoleView},
+    plan::{ChannelView, HouseRules, PlanView, RoleView},
     resources::Resources,
     spec::Retries,
     wire::Planned,
@@ -97,8 +97,11 @@ pub fn plan_text(plan: &PlanView, width: Option<usize>) -> String {
         Retries::Word(word) => format!("retries {}", word.text()),
     };
     let tasks = if plan.tasks == 1 { "1 task".to_owned() } else { format!("{} tasks", plan.tasks) };
-    let head = format!("{}: {tasks}, priority {}, {retries}\n", plan.name, plan.priority);
-    head + &table.render(width, "COMMAND")
+    let algorithm = plan.algorithm.as_ref().map_or(String::new(), |it| format!(", made from {it}"));
+    let head = format!("{}: {tasks}, priority {}, {retries}{algorithm}\n", plan.name, plan.priority);
+    let input = |it: &ChannelView| format!("{} is {}\n", plain(&it.path), plain(&it.place));
+    let inputs: String = plan.inputs.iter().map(input).collect();
+    head + &inputs + &table.render(width, "COMMAND")
 }
 
 fn amount(role: &RoleView) -> Resources {
@@ -112,10 +115,12 @@ mod tests {
 
     #[test]
     fn a_plan_is_told_role_by_role() {
-        let text = "name: digits\nretries: 2\nroles:\n  ps: {command: serve, ports: {grpc: {from: 8000}}}\n  worker: {tasks: 2, cpus: 0.5, memory: 1GiB, ports: [grpc], command: [python3, train.py]}\n";
+        let text = "name: digits\nretries: 2\ninputs: {set: mnist@3, more: data:x}\nroles:\n  ps: {command: serve, ports: {grpc: {from: 8000}}}\n  worker: {tasks: 2, cpus: 0.5, memory: 1GiB, ports: [grpc], command: [python3, train.py]}\n";
         let (_, plan) = model::plan::from_text(text, &HouseRules::default()).unwrap();
         insta::assert_snapshot!(anstream::adapter::strip_str(&plan_text(&PlanView::from(&plan), None)).to_string(), @"
         digits: 3 tasks, priority 0, 2 retries
+        /input/set is mnist@3
+        /input/more is data:x
         ROLE    TASKS  EACH           PORTS                 COMMAND
         ps      1      1 CPU, 1GiB    grpc×1 from 8000      serve
         worker  2      0.5 CPU, 1GiB  grpc×1 jax×1 torch×1  python3 train.py

@@ -75,7 +75,7 @@ fn about_failure(it: &Explanation, lang: Lang) -> String {
     let mut text = format!("\n{}\n", say("First to fail", "最先失败的任务"));
     text.push_str(&one_failure(failure, lang));
     if let Some(diagnosis) = &failure.diagnosis {
-        for line in &diagnosis.evidence {
+        for line in diagnosis.evidence.iter().filter(|line| !failure.ending.contains(line.as_str())) {
             text.push_str(&format!("    {}\n", paint(style::QUIET, &plain(line))));
         }
     }
@@ -97,9 +97,19 @@ fn about_failure(it: &Explanation, lang: Lang) -> String {
 /// `  worker-0  exited with code 1 after 2s: the Python module …  [python-module-missing]`.
 fn one_failure(it: &FailureView, lang: Lang) -> String {
     let colon = Words::new(": ", "：");
-    let found = |found: &DiagnosisView| format!("{}{}  [{}]", colon.say(lang), plain(&found.sentence), plain(&found.id));
+    let beyond = |found: &DiagnosisView| match beyond(&found.sentence, &it.ending) {
+        "" => String::new(),
+        more => format!("{}{}", colon.say(lang), plain(more)),
+    };
+    let found = |found: &DiagnosisView| format!("{}  [{}]", beyond(found), plain(&found.id));
     let found = it.diagnosis.as_ref().map_or(String::new(), found);
     format!("  {}  {}{found}\n", paint(style::task(it.state), &plain(&it.task)), plain(&it.ending))
+}
+
+/// A sentence without what the ending has told just before it.
+fn beyond<'a>(sentence: &'a str, ending: &str) -> &'a str {
+    let why = ending.split_once([':', '：']).map(|(_, why)| why.trim()).filter(|why| !why.is_empty());
+    why.and_then(|why| sentence.strip_suffix(why)).map_or(sentence, |rest| rest.trim_end_matches([' ', ':', '：']))
 }
 
 #[cfg(test)]
@@ -193,6 +203,40 @@ mod tests {
 
         put it into requirements.txt
         "#);
+    }
+
+    #[test]
+    fn what_the_ending_tells_is_not_told_again() {
+        let sentence = |sentence: &str, ending: &str| beyond(sentence, ending).to_owned();
+        assert_eq!(sentence("it cannot be installed: no six==99", "could not start: no six==99"), "it cannot be installed");
+        assert_eq!(sentence("依赖无法安装：没有 six==99", "未能启动：没有 six==99"), "依赖无法安装");
+        assert_eq!(sentence("it cannot be installed: no six==99", "exited with code 1"), "it cannot be installed: no six==99");
+        assert_eq!(sentence("no six==99", "could not start:"), "no six==99");
+    }
+
+    #[test]
+    fn an_ending_that_tells_everything_is_followed_by_the_name_of_the_reason_alone() {
+        let said = "mnist@3 is not what it was when it was made";
+        let failure = |ending: String| FailureView {
+            task: "main-0".into(),
+            attempt: 1,
+            state: TaskState::Failed,
+            ending,
+            diagnosis: Some(DiagnosisView {
+                id: "dataset-changed".into(),
+                title: String::new(),
+                sentence: said.into(),
+                advice: String::new(),
+                evidence: Vec::new(),
+                retry: RetryClass::Never,
+            }),
+            traceback: None,
+            tail: String::new(),
+        };
+        let shown = |ending: &str, lang| anstream::adapter::strip_str(&one_failure(&failure(ending.into()), lang)).to_string();
+        assert_eq!(shown(&format!("could not start: {said}"), Lang::En), format!("  main-0  could not start: {said}  [dataset-changed]\n"));
+        assert_eq!(shown(&format!("未能启动：{said}"), Lang::Zh), format!("  main-0  未能启动：{said}  [dataset-changed]\n"));
+        assert_eq!(shown("ended", Lang::En), format!("  main-0  ended: {said}  [dataset-changed]\n"));
     }
 
     #[test]

@@ -95,8 +95,14 @@ async fn cat(context: &Context, at: &Remote) -> Result<Exit, Failure> {
 
 async fn rm(context: &Context, at: &Remote, recursive: bool) -> Result<Exit, Failure> {
     if !recursive {
-        remove(context, at, &at.path).await?;
-        return Ok(Exit::Done);
+        return match remove(context, at, &at.path).await {
+            Err(_) if is_directory(context, at).await => {
+                let message = format!("{} is a directory", at.shown(&at.path));
+                Err(Failure::usage(message).hint("add `-r` to remove it with everything in it"))
+            }
+            Err(failure) => Err(failure),
+            Ok(()) => Ok(Exit::Done),
+        };
     }
     if at.path.is_empty() {
         return Err(Failure::usage(format!("{} is everything there is", at.shown(""))).hint("name a directory in it"));
@@ -110,9 +116,15 @@ async fn rm(context: &Context, at: &Remote, recursive: bool) -> Result<Exit, Fai
     if context.json {
         output::json(&serde_json::json!({ "removed": removed }))?;
     } else {
-        output::note(&format!("{removed} files removed"));
+        output::note(&format!("{} removed", people::files(removed)));
     }
     Ok(listing.exit())
+}
+
+/// A bucket itself knows no directories: one is there because something is in it.
+async fn is_directory(context: &Context, at: &Remote) -> bool {
+    let Ok(mut listing) = Listing::open(context, at, false).await else { return false };
+    matches!(listing.next().await, Ok(Some(view)) if view.path != at.path)
 }
 
 async fn remove(context: &Context, at: &Remote, path: &str) -> Result<(), Failure> {

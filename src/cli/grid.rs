@@ -16,6 +16,8 @@ use super::{
     table::Table,
 };
 
+mod latest;
+
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct GridArgs {
     /// Values of one of the job's parameters; with several of these, a version for every combination
@@ -92,6 +94,7 @@ struct Version {
 /// Submits every combination, each with a key of its own, and says which version is which.
 pub async fn submit(context: &Context, spec: &JobSpec, grid: &GridArgs, like: &Parcel) -> Result<Exit, Failure> {
     let points = points(spec, grid, HouseRules::default().grid_versions_max)?;
+    let spec = &latest::numbered(context, spec).await?;
     let (mut versions, mut failed) = (Vec::new(), None);
     for point in &points {
         let parcel = Parcel { from: like.from.clone(), source: like.source.clone(), ..Parcel::json(&at(spec, point))? };
@@ -116,7 +119,7 @@ pub async fn submit(context: &Context, spec: &JobSpec, grid: &GridArgs, like: &P
 /// The spec at one point of the grid.
 pub fn at(spec: &JobSpec, point: &Point) -> JobSpec {
     let mut spec = spec.clone();
-    spec.params.extend(point.iter().cloned());
+    spec.params.extend(point.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
     spec
 }
 
@@ -193,6 +196,35 @@ mod tests {
         for bad in ["lr", "lr=", "lr=1,,2", "lr=[1", "lr=[]"] {
             assert!(bad.parse::<Axis>().is_err(), "{bad}");
         }
+    }
+
+    #[tokio::test]
+    async fn every_version_has_what_was_the_latest_at_the_beginning() {
+        let text = "name: a\nalgorithm: mlp@latest\ninput: mnist@latest\ninputs: {b: {from: mnist@latest, unpack: true}, c: gone@latest, d: mnist@2, e: 'data:x@latest'}\nparams: {lr: 1}";
+        let spec = model::spec::read(text).unwrap();
+        let answers = [(200, r#"{"version":7}"#), (200, r#"{"version":3}"#), (404, r#"{"code":"not_found","message":"no"}"#)];
+        let made = [(201, r#"{"id":"job-1","name":"a","version":1}"#), (201, r#"{"id":"job-2","name":"a","version":2}"#)];
+        let fake = Fake::new(answers.into_iter().chain(made).map(|(status, body)| Turn::Answer(status, body.into())).collect()).await;
+        submit(&fake.context, &spec, &grid(&["lr=1,2"]), &Parcel::json(&spec).unwrap()).await.unwrap();
+        let told =
+            |request: &String| format!("{} {}", request.lines().next().unwrap(), request.lines().last().unwrap()).trim_end().to_owned();
+        insta::assert_snapshot!(fake.requests().iter().map(told).collect::<Vec<_>>().join("\n"), @r#"
+        GET /api/v1/algorithms/mlp/versions/latest HTTP/1.1
+        GET /api/v1/datasets/mnist/versions/latest HTTP/1.1
+        GET /api/v1/datasets/gone/versions/latest HTTP/1.1
+        POST /api/v1/jobs HTTP/1.1 {"name":"a","algorithm":"mlp@7","params":{"lr":1},"input":"mnist@3","inputs":{"b":{"from":"mnist@3","unpack":true},"c":"gone@latest","d":"mnist@2","e":"data:x@latest"}}
+        POST /api/v1/jobs HTTP/1.1 {"name":"a","algorithm":"mlp@7","params":{"lr":2},"input":"mnist@3","inputs":{"b":{"from":"mnist@3","unpack":true},"c":"gone@latest","d":"mnist@2","e":"data:x@latest"}}
+        "#);
+    }
+
+    #[tokio::test]
+    async fn a_grid_is_not_submitted_while_nobody_says_what_the_latest_is() {
+        let spec = model::spec::read("name: a\nalgorithm: mlp@latest\nparams: {lr: 1}").unwrap();
+        let broken = Turn::Answer(500, r#"{"code":"broken","message":"no"}"#.into());
+        let fake = Fake::new(vec![broken, Turn::Cut]).await;
+        let failure = submit(&fake.context, &spec, &grid(&["lr=1,2"]), &Parcel::json(&spec).unwrap()).await.unwrap_err();
+        assert_eq!((failure.body.code.as_str(), fake.requests().len()), ("broken", 1));
+        assert!(fake.requests()[0].starts_with("GET /api/v1/algorithms/mlp/versions/latest "));
     }
 
     #[tokio::test]

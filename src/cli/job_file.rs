@@ -7,8 +7,9 @@ use std::{
 };
 
 use model::{
+    dataset,
     dialect::{self, Given, Report},
-    ids::JobName,
+    ids::{DatasetName, JobName},
     located::TEXT_BYTES_MAX,
     plan::{self, HouseRules},
     spec::{self, Code, JobSpec, Problem},
@@ -57,7 +58,7 @@ pub struct Ready {
 
 impl Ready {
     pub fn tasks(&self) -> u32 {
-        self.spec.roles.values().map(|role| role.tasks.unwrap_or(1)).fold(0, u32::saturating_add)
+        self.spec.roles.values().map(|role| role.tasks.unwrap_or(1)).fold(0, u32::saturating_add).max(1)
     }
 }
 
@@ -72,6 +73,10 @@ impl JobFile {
         let whole = path.canonicalize().map_err(cannot)?;
         let base = whole.parent().unwrap_or(Path::new("/")).to_owned();
         Ok(Self { name: path.display().to_string(), text, base })
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     pub fn is_ours(&self) -> bool {
@@ -104,13 +109,18 @@ impl JobFile {
 
     /// Paths in a file are relative to the file; the server must have them whole.
     fn complete(&self, spec: &mut JobSpec) {
-        let whole = |place: String| if place.contains(':') { place } else { absolute(&self.base, &place) };
-        spec.code = spec.code.take().map(|code| match code {
-            Code::Place(place) => Code::Place(whole(place)),
+        let input = |place: String| input(&self.base, place);
+        spec.code = self.whole_code(spec.code.take());
+        spec.input = spec.input.take().map(|it| it.with_place(input));
+        spec.inputs.values_mut().for_each(|it| *it = it.clone().with_place(input));
+    }
+
+    /// The code with its directory said whole.
+    pub fn whole_code(&self, code: Option<Code>) -> Option<Code> {
+        code.map(|code| match code {
+            Code::Place(place) => Code::Place(whole(&self.base, place)),
             Code::Git(_) | Code::Upload(_) | Code::At(_) => code,
-        });
-        spec.input = spec.input.take().map(|input| input.with_place(whole));
-        spec.inputs.values_mut().for_each(|input| *input = input.clone().with_place(whole));
+        })
     }
 
     fn changed(&self, mut spec: JobSpec, report: &Report, changes: &Changes) -> Result<JobSpec, Failure> {
@@ -130,7 +140,7 @@ impl JobFile {
         if !self.is_ours() {
             return problems;
         }
-        plan::from_text_with(&self.text, &HouseRules::default(), |spec| self.complete(spec)).err().unwrap_or(problems)
+        plan::from_text_with(&self.text, (&HouseRules::default(), None), |spec| self.complete(spec)).err().unwrap_or(problems)
     }
 
     /// Turns places in the text that was sent into places in the file that the person wrote.
@@ -160,8 +170,10 @@ impl JobFile {
         let mut checked = spec.clone();
         self.complete(&mut checked);
         let bad = |problems| self.place(Failure::bad_file(&self.name, problems), &report, &Changes::default());
-        plan::compile(&checked, &HouseRules::default()).map_err(bad)?;
-        Ok((spec, report))
+        match plan::problems(&checked, &HouseRules::default()) {
+            none if none.is_empty() => Ok((spec, report)),
+            some => Err(bad(some)),
+        }
     }
 }
 
@@ -179,11 +191,25 @@ pub fn change(spec: &mut Value, settings: &[Setting]) -> Result<(), Failure> {
     apply(spec, settings)?;
     let here = std::env::current_dir().unwrap_or_default();
     for key in ["code", "input"] {
-        if let Some(Value::String(path)) = spec.get_mut(key) {
-            *path = absolute(&here, path);
+        if let Some(Value::String(path)) = spec.get_mut(key)
+            && settings.iter().any(|setting| setting.covers(key))
+        {
+            *path = if key == "code" { whole(&here, path.clone()) } else { input(&here, path.clone()) };
         }
     }
     Ok(())
+}
+
+/// A directory said whole; a volume and a path, and a URL, as they are.
+fn whole(base: &Path, place: String) -> String {
+    if place.contains(':') { place } else { absolute(base, &place) }
+}
+
+/// A name alone is a directory only where there is one. Any other is most likely a dataset without its version, and whoever plans the
+/// job says so: as a directory that is nowhere it would fail on a node.
+fn input(base: &Path, place: String) -> String {
+    let is_nowhere = || DatasetName::parse(&place).is_ok() && !base.join(&place).exists();
+    if dataset::is_meant(&place) || is_nowhere() { place } else { whole(base, place) }
 }
 
 /// Reads no more than a job file can have; one byte beyond is for the reader to refuse.
@@ -235,6 +261,64 @@ mod tests {
         let text = "name: a\ncode: .\ninput: ../data\nroles: {w: {command: x}}";
         insta::assert_snapshot!(sent(text, &[]), @r#"1 tasks, application/json: {"name":"a","code":"/home/me/digits","input":"/home/me/digits/../data","roles":{"w":{"command":"x"}}}"#);
         assert!(sent("name: a\ncode: /abs\nroles: {w: {command: x}}", &[]).contains("application/yaml"));
+    }
+
+    #[test]
+    fn what_is_in_a_volume_or_a_dataset_is_no_directory() {
+        let text = "name: a\ninput: mnist@latest\ninputs: {b: {from: faces@2}, c: ./mnist@3, d: data:x}\nroles: {w: {command: x}}";
+        insta::assert_snapshot!(sent(text, &[]), @r#"1 tasks, application/json: {"name":"a","input":"mnist@latest","inputs":{"b":{"from":"faces@2"},"c":"/home/me/digits/mnist@3","d":"data:x"},"roles":{"w":{"command":"x"}}}"#);
+        insta::assert_snapshot!(sent("name: a\nroles: {w: {command: x}}", &["input=mnist@3", "code=https://host/x.git"]), @r#"1 tasks, application/json: {"name":"a","code":"https://host/x.git","input":"mnist@3","roles":{"w":{"command":"x"}}}"#);
+        insta::assert_snapshot!(sent("name: a\ninput: data:x\nroles: {w: {command: x}}", &["env.SEED=7"]), @r#"1 tasks, application/json: {"name":"a","input":"data:x","env":{"SEED":"7"},"roles":{"w":{"command":"x"}}}"#);
+    }
+
+    #[test]
+    fn a_bare_name_is_a_directory_only_where_there_is_one() {
+        let sent = |text: &str, settings: &[&str]| sent(&format!("name: a\n{text}\nroles: {{w: {{command: x}}}}"), settings);
+        assert!(sent("input: kk", &[]).ends_with("input: kk\nroles: {w: {command: x}}"));
+        let texts = [
+            sent("inputs: {b: kk, c: {from: kk}, d: ./kk, e: kk/v1}", &[]),
+            sent("", &["input=kk"]),
+            sent("", &["input=./kk"]).replace(env!("CARGO_MANIFEST_DIR"), "/here"),
+            sent("", &["input=src"]).replace(env!("CARGO_MANIFEST_DIR"), "/here"),
+            // What the file says is beside the file, and not where the person stands.
+            sent("input: src", &["env.SEED=7"]),
+        ];
+        insta::assert_snapshot!(texts.join("\n"), @r#"
+        1 tasks, application/json: {"name":"a","inputs":{"b":"kk","c":{"from":"kk"},"d":"/home/me/digits/kk","e":"/home/me/digits/kk/v1"},"roles":{"w":{"command":"x"}}}
+        1 tasks, application/json: {"name":"a","input":"kk","roles":{"w":{"command":"x"}}}
+        1 tasks, application/json: {"name":"a","input":"/here/kk","roles":{"w":{"command":"x"}}}
+        1 tasks, application/json: {"name":"a","input":"/here/src","roles":{"w":{"command":"x"}}}
+        1 tasks, application/json: {"name":"a","input":"src","env":{"SEED":"7"},"roles":{"w":{"command":"x"}}}
+        "#);
+        let beside = JobFile { base: env!("CARGO_MANIFEST_DIR").into(), ..file("name: a\ninput: src\nroles: {w: {command: x}}") };
+        let input = beside.ready(&Changes::default(), None).unwrap().spec.input.unwrap().channel().from;
+        assert_eq!(input, concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
+        insta::assert_snapshot!(shown(&file("name: a\ninput: kk\nroles: {w: {comand: x}}").ready(&Changes::default(), None).unwrap_err()), @"
+        job.yaml has 2 problems
+        2:8 input: `kk` is neither a whole path nor a volume and a path nor a URL
+        3:13 roles.w.comand: unknown key `comand`
+        ");
+    }
+
+    #[test]
+    fn a_typo_beside_an_algorithm_is_the_only_problem() {
+        let texts = [
+            "name: r\nalgorithm: alg@1\ntsks: 3\n",
+            "name: r\nalgorithm: {name: x}\n",
+            "name: r\nalgorithm: x\ntsks: 3\nroles: {w: {cpus: -1}}\n",
+        ];
+        insta::assert_snapshot!(texts.map(|text| sent(text, &[])).join("\n"), @"
+        job.yaml has a problem
+        3:1 tsks: unknown key `tsks`
+
+        job.yaml has a problem
+        2:12 algorithm: must be text, not a map
+
+        job.yaml has 3 problems
+        2:12 algorithm: `x` says no version
+        3:1 tsks: unknown key `tsks`
+        4:19 roles.w.cpus: is -1; a task has 0.001 to 100000 CPUs
+        ");
     }
 
     #[test]

@@ -4,12 +4,14 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 
+pub mod algorithms;
 pub mod catalogue;
 pub mod compare;
 pub mod completions;
 pub mod console;
 pub mod context;
 pub mod convert;
+pub mod datasets;
 pub mod delete;
 pub mod describe;
 pub mod diff;
@@ -74,6 +76,7 @@ mod style;
 mod submission;
 mod table;
 mod upload;
+mod versioned;
 mod watch;
 
 use context::{Context, ServerArgs, Surroundings};
@@ -102,6 +105,15 @@ Examples:
   generate-job | trainmaster submit -
 
 Job files of other systems are taken as they are; what became of every field is told.";
+
+const ALGORITHMS_EXAMPLES: &str = "\
+Examples:
+  trainmaster algorithms add algorithm.yaml --dry-run   every problem of it, and which version it would be
+  trainmaster algorithms add algorithm.yaml             the next version; `code: .` is uploaded
+  trainmaster algorithms show mnist-mlp                 its versions
+  trainmaster algorithms remove mnist-mlp@1             forgotten; its number is never used again
+
+A job runs one with `algorithm: mnist-mlp@2`; `mnist-mlp@latest` becomes the number when it is submitted.";
 
 const CONVERT_EXAMPLES: &str = "\
 Examples:
@@ -133,6 +145,13 @@ Examples:
   trainmaster metrics digits --name loss --name val_loss --x time
   trainmaster metrics digits -f                  drawn again as it grows
   trainmaster metrics digits --csv > digits.csv  every point of every curve";
+
+const DATASETS_EXAMPLES: &str = "\
+Examples:
+  trainmaster datasets add mnist data:mnist/v3 --note 'without the blank ones'
+  trainmaster datasets show mnist
+  trainmaster datasets show mnist@latest         where it is, and the jobs that read it
+  trainmaster datasets remove mnist@1            the data stays";
 
 const FILES_EXAMPLES: &str = "\
 Examples:
@@ -214,6 +233,12 @@ pub enum Verb {
     Top(top::TopArgs),
     /// Add, list, test and remove volumes, and change their keys: directories, buckets, files of web servers
     Volumes(volumes::VolumesArgs),
+    /// Give data names with versions, which jobs read as NAME@3: add, list, show, remove
+    #[command(after_help = DATASETS_EXAMPLES)]
+    Datasets(datasets::DatasetsArgs),
+    /// Add, list, show and forget algorithms: code with channels and typed parameters, for jobs that name it
+    #[command(after_help = ALGORITHMS_EXAMPLES)]
+    Algorithms(algorithms::AlgorithmsArgs),
     /// List, copy, print and remove files of volumes; list and copy what jobs have put out
     #[command(after_help = FILES_EXAMPLES)]
     Files(files::FilesArgs),
@@ -229,8 +254,8 @@ pub enum Verb {
     Reach(reach::ReachArgs),
     /// Keep a server's address and a token for the next calls
     Login(login::LoginArgs),
-    /// Print the JSON Schema of the job file
-    Schema,
+    /// Print the JSON Schema of the job file, or of an algorithm
+    Schema(schema::SchemaArgs),
     /// Print completions for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -283,7 +308,7 @@ fn perform(context: &Context, verb: Verb) -> Result<Exit, Failure> {
     match verb {
         Verb::Up(args) => up::up(context, &args),
         Verb::Convert(args) => convert::convert(context, &args),
-        Verb::Schema => schema::schema(),
+        Verb::Schema(args) => schema::schema(&args),
         Verb::Completions(args) => completions::completions(&args),
         Verb::Reach(args) => reach::reach(&args),
         Verb::Run(args) => ask(run::run(context, &args)),
@@ -310,6 +335,8 @@ fn perform(context: &Context, verb: Verb) -> Result<Exit, Failure> {
         Verb::Nodes(args) => ask(nodes::nodes(context, &args)),
         Verb::Top(args) => ask(top::top(context, &args)),
         Verb::Volumes(args) => ask(volumes::volumes(context, &args)),
+        Verb::Datasets(args) => ask(datasets::datasets(context, &args)),
+        Verb::Algorithms(args) => ask(algorithms::algorithms(context, &args)),
         Verb::Files(args) => ask(files::files(context, &args)),
         Verb::Console => ask(console::console(context)),
         Verb::Lost(args) => ask(lost::lost(context, &args)),

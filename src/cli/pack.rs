@@ -6,6 +6,7 @@ use std::{
     io::{self, Read},
     os::unix::{ffi::OsStrExt, fs::PermissionsExt},
     path::{Path, PathBuf},
+    sync::{Arc, Mutex},
 };
 
 use ignore::{DirEntry, WalkBuilder};
@@ -16,6 +17,7 @@ use model::{
 use sha2::{Digest, Sha256};
 
 use super::failure::Failure;
+use crate::server::keeps_data_in;
 
 mod origin;
 
@@ -81,8 +83,14 @@ pub fn pack(folder: &Path, limits: CodeLimits) -> Result<Packed, Failure> {
 }
 
 fn look(folder: &Path) -> Result<Findings, Failure> {
+    let whole = folder.canonicalize().map_err(|error| unreadable(folder, &error))?;
+    if let Some(data) = whole.ancestors().find(|dir| keeps_data_in(dir)) {
+        let message = format!("{} is where a server keeps its data and keys, which no task may see", data.display());
+        return Err(Failure::usage(message).hint("submit from the folder that your code is in"));
+    }
     let mut findings = Findings::default();
-    for (count, entry) in walk(folder).enumerate() {
+    let of_servers = Arc::<Mutex<Vec<PathBuf>>>::default();
+    for (count, entry) in walk(folder, of_servers.clone()).enumerate() {
         let entry = entry.map_err(|error| unreadable(folder, &error))?;
         if count > LOOKS_MAX {
             let message = format!("{} has more than {LOOKS_MAX} files", folder.display());
@@ -91,11 +99,15 @@ fn look(folder: &Path) -> Result<Findings, Failure> {
         findings.notes.extend(entry.error().map(|error| format!("part of an ignore file was not understood: {error}")));
         findings.add(folder, &entry).map_err(|error| unreadable(entry.path(), &error))?;
     }
+    for data in of_servers.lock().expect("nobody panics with it").iter() {
+        let path = data.strip_prefix(folder).unwrap_or(data).as_os_str().as_bytes();
+        findings.notes.push(format!("{} is where a server keeps its data and keys, and was left out", shown(path)));
+    }
     Ok(findings)
 }
 
-/// Everything but what git would leave alone, and git's own files.
-fn walk(folder: &Path) -> ignore::Walk {
+/// Everything but what git would leave alone, git's own files, and what servers keep, which is noted.
+fn walk(folder: &Path, of_servers: Arc<Mutex<Vec<PathBuf>>>) -> ignore::Walk {
     // Only git says where the folders above end that have a say; without it a home full of rules would.
     let in_git = folder.ancestors().any(|dir| dir.join(".git").exists());
     WalkBuilder::new(folder)
@@ -104,7 +116,13 @@ fn walk(folder: &Path) -> ignore::Walk {
         .parents(in_git)
         .require_git(false)
         .add_custom_ignore_filename(OWN_IGNORE_FILE)
-        .filter_entry(|entry| !entry.file_name().eq_ignore_ascii_case(".git"))
+        .filter_entry(move |entry| {
+            let of_a_server = entry.file_type().is_some_and(|kind| kind.is_dir()) && keeps_data_in(entry.path());
+            if of_a_server {
+                of_servers.lock().expect("nobody panics with it").push(entry.path().to_owned());
+            }
+            !of_a_server && !entry.file_name().eq_ignore_ascii_case(".git")
+        })
         .sort_by_file_name(|one, other| one.cmp(other))
         .build()
 }

@@ -35,16 +35,20 @@ impl std::str::FromStr for Assignment {
 
 pub fn with_params(mut spec: JobSpec, args: &ParamArgs) -> Result<JobSpec, Failure> {
     for Assignment { name, value } in &args.params {
-        let param = retyped(&spec, "-p", name, value)?;
+        let is_left_out = spec.algorithm.is_some() && value == "null";
+        let param = if is_left_out { None } else { Some(retyped(&spec, "-p", name, value)?) };
         spec.params.insert(name.clone(), param);
     }
     Ok(spec)
 }
 
-/// The value with the type that the job's own value has.
+/// The value with the type that the job's own value has. What an algorithm takes is for the server to say, which knows it.
 pub fn retyped(spec: &JobSpec, flag: &str, name: &str, value: &str) -> Result<Param, Failure> {
-    let known = spec.params.get(name).ok_or_else(|| unknown(spec, flag, name))?;
-    known.retyped(value).map_err(|why| Failure::usage(format!("{flag} {name}: it {why}")))
+    match spec.params.get(name) {
+        Some(Some(known)) => known.retyped(value).map_err(|why| Failure::usage(format!("{flag} {name}: it {why}"))),
+        Some(None) | None if spec.algorithm.is_some() => Ok(Param::typed(value)),
+        Some(None) | None => Err(unknown(spec, flag, name)),
+    }
 }
 
 fn unknown(spec: &JobSpec, flag: &str, name: &str) -> Failure {
@@ -81,5 +85,13 @@ mod tests {
         assert_eq!(changed(&["lrr=1"]), "-p lrr: the job has no parameter `lrr` (did you mean `lr`?)");
         assert_eq!(changed(&["momentum=1"]), "-p momentum: the job has no parameter `momentum` (it has lr, opt, fast)");
         assert!("lr".parse::<Assignment>().is_err());
+    }
+
+    #[test]
+    fn a_job_may_set_what_its_algorithm_has_and_leave_out_what_it_can_do_without() {
+        let spec = model::spec::read("name: a\nalgorithm: mlp@1\nparams: {lr: 1, augment: null}").unwrap();
+        let params = ["lr=0.5", "epochs=3", "augment=true", "dropout=null"].map(|text| text.parse().unwrap()).into();
+        let changed = with_params(spec, &ParamArgs { params }).unwrap();
+        assert_eq!(serde_json::to_string(&changed.params).unwrap(), r#"{"lr":0.5,"augment":true,"epochs":3,"dropout":null}"#);
     }
 }

@@ -11,6 +11,11 @@ pub fn label(job: &JobSummary) -> String {
     format!("{}@{}", job.name, job.version)
 }
 
+/// `1 file`, `2 files`.
+pub fn files(count: u64) -> String {
+    format!("{count} file{}", if count == 1 { "" } else { "s" })
+}
+
 /// What stands before a job's state in a sentence: it *is* queued, it *has* failed, it *was* stopped.
 pub fn verb(state: JobState) -> &'static str {
     match state {

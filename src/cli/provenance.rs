@@ -9,7 +9,7 @@ use super::{
     context::{Context, job_path},
     failure::{Exit, Failure},
     output,
-    people::moment,
+    people::{files, moment},
     style::{self, paint},
     terminal::plain,
 };
@@ -42,6 +42,7 @@ fn facts(made: &Provenance) -> Vec<(&'static str, String)> {
         vec![("job file", made.file.as_ref().map_or_else(|| made.dialect.clone(), |file| format!("{file} ({})", made.dialect)))];
     facts.extend(made.rerun_of.iter().map(|it| ("rerun of", it.clone())));
     facts.extend(made.from.iter().map(|it| ("began with", it.clone())));
+    facts.extend(made.algorithm.iter().map(|it| ("algorithm", it.clone())));
     facts.extend(made.framework.iter().map(|it| ("framework", it.clone())));
     facts.extend(made.code.iter().map(|it| ("code", code(it))));
     let params: Vec<String> = made.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -64,7 +65,7 @@ fn code(code: &CodeProvenance) -> String {
 
 fn content(content: &model::provenance::Content) -> String {
     let newest = content.newest_ms.map_or(String::new(), |it| format!(", last changed {}", moment(it)));
-    format!("{} files, {}{newest}, {}", content.files, Bytes(content.bytes), content.fingerprint)
+    format!("{}, {}{newest}, {}", files(content.files), Bytes(content.bytes), content.fingerprint)
 }
 
 fn task(task: &TaskProvenance) -> Vec<(&'static str, String)> {
@@ -86,6 +87,12 @@ fn python(python: &PythonProvenance) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_file_is_one_file() {
+        let held = serde_json::json!({"fingerprint": "ba5", "files": 1, "bytes": 2048});
+        assert_eq!(content(&serde_json::from_value(held).unwrap()), "1 file, 2KiB, ba5");
+    }
 
     #[test]
     fn everything_that_is_known_is_told_and_what_is_not_with_the_reason() {

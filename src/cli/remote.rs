@@ -1,14 +1,18 @@
-//! Places of the server as a person writes them: `data:mnist/train`, `digits@2:/output`, `digits/worker-0:/output`, `digits:/code`.
+//! Places of the server as a person writes them: `data:mnist/train`, `mnist@3:train`, `digits@2:/output`, `digits/worker-0:/output`, `digits:/code`.
 
 use std::str::FromStr;
 
-use model::{ids::VolumeName, location::volume_path};
+use model::{
+    ids::{DatasetName, VolumeName},
+    location::volume_path,
+    versioned::Versioned,
+};
 
 use super::{context::query, people};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remote {
-    /// What stands before the `:`: a volume, a job, or a job and a task.
+    /// What stands before the `:`: a volume, a version of a dataset, a job, or a job and a task.
     head: String,
     whose: Whose,
     /// Below it, without a `/` around it.
@@ -17,6 +21,7 @@ pub struct Remote {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
+    /// A dataset's lies in one.
     Volume,
     /// What a job has put out, or was given: by the name of that directory.
     Job(&'static str),
@@ -42,7 +47,7 @@ impl FromStr for Remote {
                 (Whose::Job(root), rest)
             }
             None => {
-                VolumeName::parse(head).map_err(|_| wanted())?;
+                VolumeName::parse(head).map(drop).or_else(|_| head.parse::<Versioned<DatasetName>>().map(drop)).map_err(|_| wanted())?;
                 (Whose::Volume, path)
             }
         };
@@ -100,7 +105,8 @@ mod tests {
         assert_eq!(read("digits/worker-0:/output"), Ok((Whose::Job(OUTPUT), "digits/worker-0:/output".into())));
         assert_eq!(read("digits:/code/train.py"), Ok((Whose::Job("/code"), "digits:/code/train.py".into())));
         assert_eq!(read("data:/codes"), Ok((Whose::Volume, "data:codes".into())));
-        for wrong in ["data", "a b:x", "data:a/../b", "digits@0:/output", "digits/x:/output", "http://x/y"] {
+        assert_eq!(read("mnist@3:train/a"), Ok((Whose::Volume, "mnist@3:train/a".into())));
+        for wrong in ["data", "a b:x", "data:a/../b", "mnist@new:x", "digits@0:/output", "digits/x:/output", "http://x/y"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

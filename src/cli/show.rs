@@ -109,6 +109,7 @@ fn facts(job: &JobDetail, now_ms: u64) -> Vec<(&'static str, String)> {
     facts.extend(job.progress.as_ref().map(|it| ("progress", bar(it.percent, it.left_s))));
     facts.extend(commits(job).map(|commits| ("code", commits)));
     facts.extend(job.uploaded.as_ref().map(|uploaded| ("code", code::in_words(uploaded))));
+    facts.extend(job.spec["algorithm"].as_str().map(|it| ("algorithm", it.to_owned())));
     let params: Vec<String> = summary.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
     facts.extend((!params.is_empty()).then(|| ("params", params.join(" "))));
     facts.extend((!summary.tags.is_empty()).then(|| ("tags", summary.tags.join(", "))));

@@ -43,7 +43,7 @@ impl Parcel {
         Ok(Self { text: text.into(), content_type: "application/json", from: None, source: Source::default() })
     }
 
-    fn call<'a>(&self, path: &'a str) -> Call<'a> {
+    pub fn call<'a>(&self, path: &'a str) -> Call<'a> {
         let (text, kind) = self.handed().unwrap_or_else(|| (self.text.clone(), self.content_type));
         let mut call = Call::post(path, text);
         call.headers = vec![("content-type", kind.into())];

@@ -29,19 +29,28 @@ const ROUNDS: usize = 3;
 
 /// The spec and its parcel, with the code named by what is in it where that was a folder of this machine.
 pub async fn with_code_uploaded(context: &Context, mut spec: JobSpec, parcel: &Parcel) -> Result<(JobSpec, Parcel), Failure> {
-    let folder = match &spec.code {
-        // Everything else of this kind has a volume or a scheme before its path.
-        Some(Code::Place(place)) if place.starts_with('/') => place.clone(),
-        Some(Code::Place(_) | Code::Git(_) | Code::Upload(_) | Code::At(_)) | None => return Ok((spec, parcel.clone())),
-    };
-    let UploadFacts { digest, .. } = upload(context, Path::new(&folder)).await?;
-    spec.code = Some(Code::Upload(UploadedCode { upload: digest }));
+    let code = uploaded_code(context, spec.code.clone()).await?;
+    if code == spec.code {
+        return Ok((spec, parcel.clone()));
+    }
+    spec.code = code;
     // The file that was to be sent as it is, is the one it was made from now.
     let as_it_was = || String::from_utf8(parcel.text.to_vec()).ok().filter(|_| parcel.content_type == YAML);
     let original = parcel.source.original.clone().or_else(as_it_was);
     let source = Told { original, ..parcel.source.clone() };
     let parcel = Parcel { from: parcel.from.clone(), source, ..Parcel::json(&spec)? };
     Ok((spec, parcel))
+}
+
+/// The code named by what is in it where that was a folder of this machine, and else as it was.
+pub async fn uploaded_code(context: &Context, code: Option<Code>) -> Result<Option<Code>, Failure> {
+    let folder = match &code {
+        // Everything else of this kind has a volume or a scheme before its path.
+        Some(Code::Place(place)) if place.starts_with('/') => place.clone(),
+        Some(Code::Place(_) | Code::Git(_) | Code::Upload(_) | Code::At(_)) | None => return Ok(code),
+    };
+    let UploadFacts { digest, .. } = upload(context, Path::new(&folder)).await?;
+    Ok(Some(Code::Upload(UploadedCode { upload: digest })))
 }
 
 /// Uploads a folder and answers what is known of it. Its digest names it in a spec.

@@ -6,7 +6,7 @@ use model::{
     job::JobState,
     said,
     spec::Problem,
-    words::{Lang, Words},
+    words::{Lang, Said, Words},
 };
 
 use super::Error;
@@ -62,7 +62,63 @@ impl Error {
                 "wait until the job is over, or stop it; `trainmaster volumes set` gives a bucket other keys meanwhile",
                 "请等作业结束，或先停止它；只是更换存储桶的密钥，用 `trainmaster volumes set` 即可"
             )),
+            Error::VolumeHasDatasets { volume, datasets } => {
+                let [all, all_zh] = [", ", "、"].map(|between| datasets.join(between));
+                let first = datasets.first().map_or("NAME", String::as_str);
+                Face::new(
+                    S::CONFLICT,
+                    "volume_has_dataset",
+                    said!("there are datasets in volume `{volume}`: {all}", "数据卷 `{volume}` 里有数据集：{all_zh}"),
+                )
+                .hint(said!(
+                    "forget each of them first: `trainmaster datasets remove {first}`; the data stays",
+                    "请先逐个移除：`trainmaster datasets remove {first}`；数据不受影响"
+                ))
+            }
+            Error::NoSuchAlgorithm(algorithm) => Face::new(
+                S::NOT_FOUND,
+                "no_such_algorithm",
+                said!("there is no algorithm `{algorithm}`", "没有算法 `{algorithm}`"),
+            )
+            .hint(said!("`trainmaster algorithms list` shows the algorithms there are", "用 `trainmaster algorithms list` 查看现有的算法")),
+            Error::NoSuchAlgorithmVersion { algorithm, version } => Face::new(
+                S::NOT_FOUND,
+                "no_such_algorithm_version",
+                said!("the algorithm `{algorithm}` has no version {version}", "算法 `{algorithm}` 没有版本 {version}"),
+            )
+            .hint(said!(
+                "`trainmaster algorithms show {algorithm}` shows its versions; one that was forgotten does not come back",
+                "用 `trainmaster algorithms show {algorithm}` 查看它的版本；移除的版本无法恢复"
+            )),
+            Error::AlgorithmTaken(algorithm) => Face::new(
+                S::CONFLICT,
+                "algorithm_taken",
+                said!("the algorithm `{algorithm}` is somebody else's", "算法 `{algorithm}` 是别人的"),
+            )
+            .hint(said!("give yours another name", "请给你的算法换个名字")),
+            Error::BadAlgorithm(problems) => {
+                starting_with(problems, Face::new(S::UNPROCESSABLE_ENTITY, "bad_algorithm", counted(("the algorithm", "算法"), problems)))
+            }
             Error::Volume(error) => of_volume(error),
+            Error::NoSuchDataset(dataset) => {
+                Face::new(S::NOT_FOUND, "no_such_dataset", said!("there is no dataset `{dataset}`", "没有数据集 `{dataset}`")).hint(said!(
+                    "`trainmaster datasets list` shows the datasets there are",
+                    "用 `trainmaster datasets list` 查看现有的数据集"
+                ))
+            }
+            Error::NoSuchDatasetVersion { dataset, version } => Face::new(
+                S::NOT_FOUND,
+                "no_such_dataset_version",
+                said!("the dataset `{dataset}` has no version {version}", "数据集 `{dataset}` 没有版本 {version}"),
+            )
+            .hint(said!(
+                "`trainmaster datasets show {dataset}` shows its versions; one that was forgotten does not come back",
+                "用 `trainmaster datasets show {dataset}` 查看它的版本；移除的版本无法恢复"
+            )),
+            Error::DatasetTaken(dataset) => {
+                Face::new(S::CONFLICT, "dataset_taken", said!("the dataset `{dataset}` is somebody else's", "数据集 `{dataset}` 是别人的"))
+                    .hint(said!("give yours another name", "请给你的数据集换个名字"))
+            }
             Error::NoSuchRun(run) => Face::new(S::NOT_FOUND, "no_such_run", said!("there is no run `{run}`", "没有运行 `{run}`"))
                 .hint(said!("`trainmaster lost` shows the runs that are on the disk alone", "用 `trainmaster lost` 查看只在磁盘上的运行")),
             Error::NoSuchRoute(path) => {
@@ -122,7 +178,9 @@ impl Error {
                     said!("look at it again with `trainmaster show`, then repeat", "请再看一下作业的现状（`trainmaster show`），然后重试"),
                 )
             }
-            Error::BadSpec(problems) => bad_spec(problems),
+            Error::BadSpec(problems) => {
+                starting_with(problems, Face::new(S::UNPROCESSABLE_ENTITY, "bad_spec", counted(("the job file", "作业文件"), problems)))
+            }
             Error::BadValue { name, value, wanted } => {
                 let zh = format!("{name} = `{value}` 不行，应为：{}", wanted.say(Lang::Zh));
                 Face::new(S::BAD_REQUEST, "bad_value", Words::new(format!("{name} = `{value}` is not {wanted}"), zh))
@@ -292,12 +350,14 @@ fn of_volume(error: &VolumeError) -> Face {
     }
 }
 
-fn bad_spec(problems: &[Problem]) -> Face {
-    let message = match problems.len() {
-        1 => said!("the job file has a problem", "作业文件有 1 个问题"),
-        count => said!("the job file has {count} problems", "作业文件有 {count} 个问题"),
-    };
-    let face = Face::new(S::UNPROCESSABLE_ENTITY, "bad_spec", message);
+fn counted((en, zh): Said, problems: &[Problem]) -> Words {
+    match problems.len() {
+        1 => said!("{en} has a problem", "{zh}有 1 个问题"),
+        count => said!("{en} has {count} problems", "{zh}有 {count} 个问题"),
+    }
+}
+
+fn starting_with(problems: &[Problem], face: Face) -> Face {
     match problems.first().map(Problem::words) {
         Some(first) => face.hint(Words::new(format!("start with {}", first.en), format!("先看{}", first.zh))),
         None => face,

@@ -16,10 +16,21 @@ pub enum How {
     Rerun,
     Reads,
     Writes,
+    /// A version of a dataset, by its name.
+    Dataset,
+    /// A version of an algorithm, by its name.
+    Algorithm,
 }
 
 impl How {
-    const SPELLED: [(How, &str); 4] = [(How::From, "from"), (How::Rerun, "rerun"), (How::Reads, "reads"), (How::Writes, "writes")];
+    const SPELLED: [(How, &str); 6] = [
+        (How::From, "from"),
+        (How::Rerun, "rerun"),
+        (How::Reads, "reads"),
+        (How::Writes, "writes"),
+        (How::Dataset, "dataset"),
+        (How::Algorithm, "algorithm"),
+    ];
 
     fn text(self) -> &'static str {
         Self::SPELLED.iter().find(|(how, _)| *how == self).expect("SPELLED has every one").1
@@ -34,9 +45,12 @@ pub fn note(sql: &Sql<'_>, job: JobId, version: u32, plan: &Plan) -> Result<(), 
         Some(Beginning::Job(_)) | None => None,
     };
     let rerun = plan.origin.rerun_of.iter().map(|it| (How::Rerun, it.id.to_string()));
-    let reads = plan.freight.inputs.iter().map(|it| (How::Reads, it.from.without_query()));
+    let inputs = &plan.freight.inputs;
+    let reads = inputs.iter().filter_map(|it| it.from.place()).map(|it| (How::Reads, it.without_query()));
+    let datasets = inputs.iter().filter_map(|it| it.from.version()).map(|it| (How::Dataset, it.name().to_string()));
     let writes = written(plan, version).into_iter().map(|it| (How::Writes, it.without_query()));
-    for (how, what) in former.into_iter().chain(rerun).chain(reads).chain(writes) {
+    let algorithm = plan.algorithm.iter().map(|it| (How::Algorithm, it.to_string()));
+    for (how, what) in former.into_iter().chain(rerun).chain(reads).chain(datasets).chain(writes).chain(algorithm) {
         let values = [job.into(), how.text().into(), what.into()];
         sql.execute("INSERT INTO lineage (job, how, what) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", &values)?;
     }
@@ -53,6 +67,29 @@ pub fn written(plan: &Plan, version: u32) -> Vec<Location> {
 pub fn naming(sql: &Sql<'_>, how: How, job: JobId, most: u32) -> Result<Vec<JobId>, StoreError> {
     let question = "SELECT job FROM lineage WHERE what = $1 AND how = $2 ORDER BY job LIMIT $3";
     sql.query(question, &[job.to_string().into(), how.text().into(), most.into()], |row| row.parsed("job"))
+}
+
+/// A job as a person calls it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    pub id: JobId,
+    pub name: String,
+    pub version: u32,
+}
+
+/// The newest jobs that say they have to do with something of this name: all of them, or one owner's.
+pub fn newest(sql: &Sql<'_>, (how, what): (How, &str), owner: Option<&str>, most: u32) -> Result<Vec<Named>, StoreError> {
+    let mut values = vec![what.into(), how.text().into(), most.into()];
+    let mut question = "SELECT job.id, job.name, job.version FROM lineage JOIN job ON job.id = lineage.job
+        WHERE lineage.what = $1 AND lineage.how = $2"
+        .to_owned();
+    if let Some(owner) = owner {
+        values.push(owner.into());
+        question += " AND job.owner = $4";
+    }
+    question += " ORDER BY lineage.job DESC LIMIT $3";
+    let read = |row: &super::Row<'_>| Ok(Named { id: row.parsed("id")?, name: row.text("name")?, version: row.number("version")? });
+    sql.query(&question, &values, read)
 }
 
 /// Jobs that read or write at a place, below it or above it, the oldest first, with the place that each names.
@@ -87,6 +124,7 @@ fn above(place: &str) -> Vec<&str> {
 mod tests {
     use model::{
         channels::{InputPlan, Layout, OutputPlan},
+        dataset::{DatasetVersion, Held, InputFrom},
         plan::FormerJob,
     };
 
@@ -125,6 +163,28 @@ mod tests {
         };
         let told = store.write(write).await.unwrap();
         assert_eq!(told, ("2 data:models/a, 3 data:models/a/best.bin, 4 data:models, 5 data:".to_owned(), 1, 1, 1));
+    }
+
+    #[tokio::test]
+    async fn who_reads_a_version_of_a_dataset_is_found_by_its_name_and_by_its_place() {
+        let place = Place::new();
+        let store = place.open();
+        let held = Held { files: 1, bytes: 1, fingerprint: "f".into() };
+        let mnist = DatasetVersion { dataset: "mnist".parse().unwrap(), version: 3, at: "data:mnist/v3".parse().unwrap(), held };
+        let reading = |number| {
+            let mut new = job(number, &["data:x"], &[]);
+            new.plan.freight.inputs[0].from = InputFrom::Version(mnist.clone());
+            new
+        };
+        let (first, second, other) = (reading(1), reading(2), job(3, &["data:mnist/v3"], &[]));
+        let write = move |sql: &Sql<'_>| {
+            [&first, &second, &other].into_iter().try_for_each(|new| jobs::submit(sql, new).map(|_| ()))?;
+            let named = |owner, most| newest(sql, (How::Dataset, "mnist@3"), owner, most);
+            let ids = |all: Vec<Named>| all.into_iter().map(|it| it.id).collect::<Vec<_>>();
+            let place = at(sql, How::Reads, "data:mnist/v3", 10)?.len();
+            Ok((ids(named(None, 9)?), ids(named(None, 1)?), ids(named(Some("nobody"), 9)?), place))
+        };
+        assert_eq!(store.write(write).await.unwrap(), (vec![job_id(2), job_id(1)], vec![job_id(2)], vec![], 3));
     }
 
     #[tokio::test]

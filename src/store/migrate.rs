@@ -26,6 +26,9 @@ pub(super) const STEPS: &[&str] = &[
     include_str!("migrations/0014_originals.sql"),
     include_str!("migrations/0015_ready_answers.sql"),
     include_str!("migrations/0016_rule.sql"),
+    include_str!("migrations/0017_datasets.sql"),
+    include_str!("migrations/0018_algorithms.sql"),
+    include_str!("migrations/0019_fewer_indexes.sql"),
 ];
 
 /// Does the steps that are missing. Each is one transaction together with its number, so a crash

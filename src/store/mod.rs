@@ -9,19 +9,23 @@ use std::{path::Path, sync::Arc, thread};
 use tokio::sync::{mpsc, watch};
 
 pub use error::{OpenError, StoreError};
+pub use open::FILE_NAME;
 pub use sql::{Row, Sql, Value};
 
 use quarantine::Notes;
 use readers::Readers;
 use writer::{Ask, Writer};
 
+pub mod algorithms;
 pub mod commits;
+pub mod datasets;
 mod error;
 pub mod events;
 pub mod jobs;
 pub mod lineage;
 mod lock;
 mod migrate;
+pub mod named;
 mod open;
 pub mod originals;
 pub mod quarantine;

@@ -18,7 +18,7 @@ use super::{
     quarantine::{self, Notes},
 };
 
-pub(super) const FILE_NAME: &str = "store.db";
+pub const FILE_NAME: &str = "store.db";
 /// Stands in the header of every database of ours: "TrMr".
 const APPLICATION_ID: u32 = 0x5472_4d72;
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);

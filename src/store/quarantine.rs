@@ -24,10 +24,14 @@ pub(super) enum Kind {
     SubmitKey,
     Leftover,
     Volume,
+    Dataset,
+    DatasetVersion,
+    Algorithm,
+    AlgorithmVersion,
 }
 
 impl Kind {
-    const SPELLED: [(Kind, &str); 7] = [
+    const SPELLED: [(Kind, &str); 11] = [
         (Kind::Job, "job"),
         (Kind::Run, "run"),
         (Kind::Event, "event"),
@@ -35,6 +39,10 @@ impl Kind {
         (Kind::SubmitKey, "submit key"),
         (Kind::Leftover, "leftover"),
         (Kind::Volume, "volume"),
+        (Kind::Dataset, "dataset"),
+        (Kind::DatasetVersion, "dataset version"),
+        (Kind::Algorithm, "algorithm"),
+        (Kind::AlgorithmVersion, "algorithm version"),
     ];
 
     fn text(self) -> &'static str {
@@ -49,7 +57,9 @@ impl Kind {
             Kind::Token => format!("{}…", row.shown("hash").chars().take(8).collect::<String>()),
             Kind::SubmitKey => row.shown("text"),
             Kind::Leftover => row.shown("run"),
-            Kind::Volume => row.shown("name"),
+            Kind::Volume | Kind::Dataset | Kind::Algorithm => row.shown("name"),
+            Kind::DatasetVersion => format!("{}@{}", row.shown("dataset"), row.shown("version")),
+            Kind::AlgorithmVersion => format!("{}@{}", row.shown("algorithm"), row.shown("version")),
         }
     }
 }
@@ -220,7 +230,15 @@ fn still_unreadable(sql: &Sql<'_>, kind: &str, key: &str) -> Result<bool, StoreE
             Err(_) => return Ok(false),
         },
         // These are met again soon enough if they still matter, and so are runs whose very name is unreadable.
-        Kind::Event | Kind::Token | Kind::SubmitKey | Kind::Leftover | Kind::Volume => Ok(()),
+        Kind::Event
+        | Kind::Token
+        | Kind::SubmitKey
+        | Kind::Leftover
+        | Kind::Volume
+        | Kind::Dataset
+        | Kind::DatasetVersion
+        | Kind::Algorithm
+        | Kind::AlgorithmVersion => Ok(()),
     };
     match read {
         Ok(()) => Ok(false),
@@ -242,7 +260,15 @@ pub(super) fn forget_job(sql: &Sql<'_>, job: &str) -> Result<(), StoreError> {
     sql.notes.forget(|kind, key| match kind {
         Kind::Job => key == job,
         Kind::Run => key.starts_with(&from),
-        Kind::Event | Kind::Token | Kind::SubmitKey | Kind::Leftover | Kind::Volume => false,
+        Kind::Event
+        | Kind::Token
+        | Kind::SubmitKey
+        | Kind::Leftover
+        | Kind::Volume
+        | Kind::Dataset
+        | Kind::DatasetVersion
+        | Kind::Algorithm
+        | Kind::AlgorithmVersion => false,
     });
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! Runs: one attempt of one task each, where it was placed and what became of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use model::{
-    ids::{JobId, NodeName, RoleName, RunKey, TaskName},
+    ids::{JobId, NodeName, RunKey, TaskName},
     less,
     resources::Resources,
-    standing::{Placed, RunFacts, Tally},
+    standing::{RunFacts, Tally},
     sync::SyncState,
     task::{Ending, Kept, TaskState},
     wire::EventLevel,
@@ -15,6 +15,7 @@ use model::{
 
 mod holds;
 pub mod lost;
+mod roles;
 pub mod sync;
 
 pub use holds::{Hold, holds};
@@ -149,56 +150,50 @@ pub fn whole(sql: &Sql<'_>, job: JobId, attempt: u32) -> Result<Option<Vec<Run>>
     Ok((count == Some(runs.len() as u64)).then_some(runs))
 }
 
-/// The runs of an attempt whose task has not succeeded.
-const REST: &str = "job = $1 AND job_attempt = $2 AND state <> 'succeeded' AND NOT EXISTS
-                    (SELECT 1 FROM run AS good WHERE good.job = run.job AND good.role = run.role AND good.task_index = run.task_index
-                                                 AND good.job_attempt = run.job_attempt AND good.state = 'succeeded')";
+/// A run that is not over. Said by what it is not, so that a state nobody knows counts as one. Indexes are for this very wording.
+pub(in crate::store) const LIVE: &str = "state NOT IN ('succeeded', 'failed', 'stopped', 'unknown')";
+/// A run that is over and has not succeeded.
+pub(in crate::store) const BAD: &str = "state IN ('failed', 'stopped', 'unknown')";
+
+/// The runs of an attempt whose task has not succeeded. The two sorts of them are asked for one after the other, because each has an
+/// index of its own, and a task that simply succeeds has to go through neither of them twice.
+fn rest(columns: &str) -> String {
+    let part = |sort: &str| {
+        format!(
+            "SELECT {columns} FROM run WHERE job = $1 AND job_attempt = $2 AND {sort} AND NOT EXISTS
+               (SELECT 1 FROM run AS good WHERE good.job = run.job AND good.role = run.role AND good.task_index = run.task_index
+                                            AND good.job_attempt = run.job_attempt AND good.state = 'succeeded')"
+        )
+    };
+    format!("{} UNION ALL {}", part(LIVE), part(BAD))
+}
 
 /// The tasks of a job that is no gang, in its attempt. None if a run that must be read cannot be.
 pub fn tally(sql: &Sql<'_>, job: &Job) -> Result<Option<Tally>, StoreError> {
     let values = [job.id.into(), job.attempt.into()];
-    let rest = sql.query_sound(Kind::Run, &format!("SELECT {COLUMNS} FROM run WHERE {REST}"), &values, read)?;
-    let all = sql.first(&format!("SELECT COUNT(*) AS count FROM run WHERE {REST}"), &values, |row| row.number::<usize>("count"))?;
-    if all != Some(rest.len()) {
+    let others = sql.query_sound(Kind::Run, &rest(COLUMNS), &values, read)?;
+    let all = sql.first(&format!("SELECT COUNT(*) AS count FROM ({})", rest("1")), &values, |row| row.number::<usize>("count"))?;
+    if all != Some(others.len()) {
         return Ok(None);
     }
-    let mut roles = BTreeMap::new();
-    for role in &job.plan.roles {
-        let others: BTreeSet<u32> = rest.iter().filter(|it| it.run.task.role == role.name).map(|it| it.run.task.index).collect();
-        if let Some(placed) = placed(sql, (job.id, job.attempt), &role.name, others.len() as u32)? {
-            roles.insert(role.name.clone(), placed);
-        }
-    }
-    Ok(Some(Tally { roles, rest: rest.iter().map(Run::facts).collect() }))
+    let roles = roles::placed(sql, job, &others)?;
+    Ok(Some(Tally { roles, rest: others.iter().map(Run::facts).collect() }))
 }
 
-const SUCCEEDED: &str = "SELECT COUNT(*) AS count FROM run WHERE job = $1 AND job_attempt = $2 AND role = $3 AND state = 'succeeded'";
-
-/// How far a role has come, of which so many tasks were placed and have not succeeded. A large job asks this at every ending, so
-/// nothing is sorted for it: no task succeeds twice, and the last one is at the end of an index.
-fn placed(sql: &Sql<'_>, (job, job_attempt): (JobId, u32), role: &RoleName, others: u32) -> Result<Option<Placed>, StoreError> {
-    let values = [job.into(), job_attempt.into(), role.as_str().into()];
-    let last = "SELECT task_index FROM run WHERE job = $1 AND job_attempt = $2 AND role = $3 ORDER BY task_index DESC LIMIT 1";
-    let Some(last) = sql.first(last, &values, |row| row.number::<u32>("task_index"))? else { return Ok(None) };
-    let succeeded = sql.first(SUCCEEDED, &values, |row| row.number::<u32>("count"))?.unwrap_or(0);
-    let left_out = if succeeded + others == last + 1 { Vec::new() } else { left_out(sql, (job, job_attempt), role, last)? };
-    Ok(Some(Placed { first: last + 1, left_out, succeeded }))
+/// In no order: asked for one, SQLite would go through all runs of the job along an index that has it.
+fn live_of_question() -> String {
+    format!("SELECT {COLUMNS} FROM run WHERE job = $1 AND job_attempt = $2 AND {LIVE}")
 }
 
-fn left_out(sql: &Sql<'_>, (job, job_attempt): (JobId, u32), role: &RoleName, last: u32) -> Result<Vec<u32>, StoreError> {
-    let question = "SELECT DISTINCT task_index FROM run WHERE job = $1 AND job_attempt = $2 AND role = $3";
-    let values = [job.into(), job_attempt.into(), role.as_str().into()];
-    let there: BTreeSet<u32> = sql.query(question, &values, |row| row.number("task_index"))?.into_iter().collect();
-    Ok((0..last).filter(|index| !there.contains(index)).collect())
-}
-
-const LIVE_OF: &str = "job = $1 AND job_attempt = $2 AND state NOT IN ('succeeded', 'failed', 'stopped', 'unknown')
-                       ORDER BY role, task_index, attempt";
-
-/// The runs of one attempt of a job that live.
+/// The runs of one attempt of a job that live: by role and index, and the earlier of a task first.
 pub fn live_of(sql: &Sql<'_>, job: JobId, job_attempt: u32) -> Result<Vec<Run>, StoreError> {
-    let question = format!("SELECT {COLUMNS} FROM run WHERE {LIVE_OF}");
-    sql.query_sound(Kind::Run, &question, &[job.into(), job_attempt.into()], read)
+    let mut live = sql.query_sound(Kind::Run, &live_of_question(), &[job.into(), job_attempt.into()], read)?;
+    live.sort_by(|one, other| order(one).cmp(&order(other)));
+    Ok(live)
+}
+
+fn order(run: &Run) -> (&str, u32, u32) {
+    (run.run.task.role.as_str(), run.run.task.index, run.run.attempt)
 }
 
 const LAST_ATTEMPT: &str = "SELECT MAX(attempt) AS last FROM run WHERE job = $1 AND role = $2 AND task_index = $3";
@@ -217,10 +212,7 @@ pub fn of_attempt(sql: &Sql<'_>, job: JobId, attempt: u32) -> Result<Vec<Run>, S
 
 /// The runs of one attempt of a job that are over and did not succeed, in the order of their ends.
 pub fn without_success(sql: &Sql<'_>, job: JobId, job_attempt: u32, most: u32) -> Result<Vec<Run>, StoreError> {
-    let question = format!(
-        "SELECT {COLUMNS} FROM run WHERE job = $1 AND job_attempt = $2 AND state IN ('failed', 'stopped', 'unknown')
-          ORDER BY end_order LIMIT $3"
-    );
+    let question = format!("SELECT {COLUMNS} FROM run WHERE job = $1 AND job_attempt = $2 AND {BAD} ORDER BY end_order LIMIT $3");
     sql.query_sound(Kind::Run, &question, &[job.into(), job_attempt.into(), most.into()], read)
 }
 
@@ -230,10 +222,7 @@ pub fn live(sql: &Sql<'_>) -> Result<Vec<Run>, StoreError> {
 }
 
 fn live_question() -> String {
-    format!(
-        "SELECT {COLUMNS} FROM run WHERE state NOT IN ('succeeded', 'failed', 'stopped', 'unknown')
-         ORDER BY job, attempt, role, task_index"
-    )
+    format!("SELECT {COLUMNS} FROM run WHERE {LIVE} ORDER BY job, attempt, role, task_index")
 }
 
 /// Notes that everything is prepared. Said again it changes nothing, and is as welcome as the first time.
@@ -244,19 +233,20 @@ pub fn ready(sql: &Sql<'_>, run: &RunKey, at_ms: u64) -> Result<Written, StoreEr
 }
 
 /// Whom a gang waits for. Said by what they are not, so that one in a state nobody knows is waited for.
-const AWAITED: &str = "job = $1 AND attempt = $2 AND ready_at_ms IS NULL
-                       AND state NOT IN ('running', 'succeeded', 'failed', 'stopped', 'unknown')";
+fn awaited() -> String {
+    format!("job = $1 AND attempt = $2 AND ready_at_ms IS NULL AND {LIVE} AND state <> 'running'")
+}
 
 /// The tasks of an attempt that their gang waits for.
 pub fn not_ready(sql: &Sql<'_>, job: JobId, attempt: u32) -> Result<Vec<TaskName>, StoreError> {
-    let question = format!("SELECT role, task_index FROM run WHERE {AWAITED} ORDER BY role, task_index");
+    let question = format!("SELECT role, task_index FROM run WHERE {} ORDER BY role, task_index", awaited());
     let read = |row: &Row<'_>| Ok(TaskName { role: row.parsed("role")?, index: row.number("task_index")? });
     sql.query(&question, &[job.into(), attempt.into()], read)
 }
 
 /// Whether a gang waits for anyone.
 pub fn is_awaited(sql: &Sql<'_>, job: JobId, attempt: u32) -> Result<bool, StoreError> {
-    let question = format!("SELECT 1 FROM run WHERE {AWAITED} LIMIT 1");
+    let question = format!("SELECT 1 FROM run WHERE {} LIMIT 1", awaited());
     Ok(sql.first(&question, &[job.into(), attempt.into()], |_| Ok(()))?.is_some())
 }
 
@@ -304,8 +294,8 @@ pub fn ended(sql: &Sql<'_>, run: &RunKey, ending: &Ending, note: &Words, at_ms: 
         &format!(
             "UPDATE run SET state = $5, started_at_ms = COALESCE(started_at_ms, $6), ended_at_ms = $7, ending = $8, note = $9,
                     end_order = (SELECT COALESCE(MAX(other.end_order), 0) + 1 FROM run AS other
-                                  WHERE other.job = $1 AND other.job_attempt = run.job_attempt)
-              WHERE {THIS_RUN} AND state NOT IN ('succeeded', 'failed', 'stopped', 'unknown')"
+                                  WHERE other.job = $1 AND other.job_attempt = run.job_attempt AND other.end_order IS NOT NULL)
+              WHERE {THIS_RUN} AND {LIVE}"
         ),
         &values,
     )?;

@@ -40,9 +40,12 @@ impl<'a> Sql<'a> {
     ) -> Result<Vec<T>, StoreError> {
         let mut statement = self.connection.prepare_cached(&numbered(sql))?;
         let mut rows = statement.query(params_from_iter(values))?;
-        let mut all = Vec::new();
+        let (mut all, mut columns) = (Vec::new(), Vec::new());
         while let Some(row) = rows.next()? {
-            all.push(read(&Row(row))?);
+            if columns.is_empty() {
+                columns = row.as_ref().column_names().map(str::to_owned).collect();
+            }
+            all.push(read(&Row { row, columns: &columns })?);
         }
         Ok(all)
     }
@@ -67,6 +70,17 @@ impl Sql<'_> {
             self.execute("ROLLBACK TO or_undo", &[])?;
         }
         self.execute("RELEASE or_undo", &[])?;
+        done
+    }
+}
+
+impl Sql<'_> {
+    /// What would come of it, with nothing of it left in the database.
+    pub fn and_undo<T>(&self, op: impl FnOnce(&Self) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        self.execute("SAVEPOINT and_undo", &[])?;
+        let done = op(self);
+        self.execute("ROLLBACK TO and_undo", &[])?;
+        self.execute("RELEASE and_undo", &[])?;
         done
     }
 }
@@ -166,7 +180,11 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 
 /// One row of an answer. A getter that finds something else than it was asked for answers
 /// [`StoreError::Unreadable`], with the column and what it holds.
-pub struct Row<'a>(&'a rusqlite::Row<'a>);
+pub struct Row<'a> {
+    row: &'a rusqlite::Row<'a>,
+    /// Their names, known once for all rows: to ask SQLite where each value stands takes longer than to read it.
+    columns: &'a [String],
+}
 
 const SHOWN_CHARACTERS_MAX: usize = 60;
 
@@ -220,7 +238,7 @@ impl Row<'_> {
 
     /// What a column holds, whatever it is.
     pub fn shown_whole(&self, column: &str) -> String {
-        match self.0.get_ref(column) {
+        match self.place(column).and_then(|place| self.row.get_ref(place)) {
             Ok(ValueRef::Null) => "nothing".into(),
             Ok(ValueRef::Integer(number)) => number.to_string(),
             Ok(ValueRef::Real(number)) => number.to_string(),
@@ -235,11 +253,15 @@ impl Row<'_> {
     }
 
     fn get<T: FromSql>(&self, column: &str) -> Result<T, StoreError> {
-        self.0.get(column).map_err(|error| match error {
+        self.place(column).and_then(|place| self.row.get(place)).map_err(|error| match error {
             // Asked for a column that the question does not have: our mistake, not the row's.
             rusqlite::Error::InvalidColumnName(_) => error.into(),
             _ => self.unreadable(column),
         })
+    }
+
+    fn place(&self, column: &str) -> rusqlite::Result<usize> {
+        self.columns.iter().position(|it| it == column).ok_or_else(|| rusqlite::Error::InvalidColumnName(column.to_owned()))
     }
 
     fn unreadable(&self, column: &str) -> StoreError {

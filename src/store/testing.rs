@@ -86,6 +86,7 @@ pub fn plan(name: &str) -> Plan {
         freight: Default::default(),
         metrics: Default::default(),
         roles: vec![role("ps", 1), role("worker", 2)],
+        algorithm: None,
         origin: Default::default(),
     }
 }

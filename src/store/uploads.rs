@@ -18,9 +18,13 @@ pub fn of_job(sql: &Sql<'_>, job: JobId) -> Result<Option<UploadFacts>, StoreErr
     sql.first("SELECT facts FROM upload_use WHERE job = $1", &[job.into()], |row| row.json("facts"))
 }
 
-/// Every folder that a job names.
+/// Every folder that a job or an algorithm names.
 pub fn wanted(sql: &Sql<'_>) -> Result<BTreeSet<ContentHash>, StoreError> {
-    let all = sql.query("SELECT DISTINCT digest FROM upload_use", &[], |row| row.parsed("digest"))?;
+    let all = sql.query(
+        "SELECT digest FROM upload_use UNION SELECT upload AS digest FROM algorithm_version WHERE upload IS NOT NULL",
+        &[],
+        |row| row.parsed("digest"),
+    )?;
     Ok(all.into_iter().collect())
 }
 

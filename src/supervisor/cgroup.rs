@@ -6,7 +6,7 @@
 
 use std::{
     fs,
-    io::{self, Write},
+    io::{self, Read, Write},
     os::fd::OwnedFd,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -315,12 +315,19 @@ pub fn members(path: &Path) -> Vec<i32> {
 }
 
 fn read_number(path: &Path) -> Option<u64> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
+    at_once(path)?.trim().parse().ok()
 }
 
 /// Reads `name N` out of a file of such lines.
 fn read_field(path: &Path, name: &str) -> Option<u64> {
-    field(&fs::read_to_string(path).ok()?, name)
+    field(&at_once(path)?, name)
+}
+
+/// The kernel says what it has to say in one go to whoever has room for it. Who cannot know its length has to ask it many times.
+fn at_once(path: &Path) -> Option<String> {
+    let mut text = [0; 4096];
+    let length = fs::File::open(path).ok()?.read(&mut text).ok()?;
+    std::str::from_utf8(&text[..length]).ok().map(str::to_owned)
 }
 
 fn field(text: &str, name: &str) -> Option<u64> {

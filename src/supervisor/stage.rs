@@ -4,6 +4,7 @@ use std::{os::fd::OwnedFd, path::PathBuf};
 
 use model::{
     code::CodePlan,
+    dataset::InputFrom,
     location::Location,
     order::{Report, RunOrder, RunSecrets},
     plan::Freight,
@@ -121,7 +122,9 @@ fn directories(order: &RunOrder, dir: &RunDir) -> Option<Staged> {
         Some(CodePlan::Git(_) | CodePlan::Upload(_)) => return None,
     }
     for input in &order.freight.inputs {
-        let place = if input.unpack { None } else { here(&input.from) }?;
+        // Somebody has to look whether a dataset is what it was.
+        let InputFrom::Place(from) = &input.from else { return None };
+        let place = if input.unpack { None } else { here(from) }?;
         match &input.name {
             Some(name) => drop(staged.channels.insert(name.clone(), place)),
             None => staged.input = Some(place),

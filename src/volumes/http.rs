@@ -61,6 +61,11 @@ impl Http {
         Ok(Self(Arc::new(Inner { client: web::client(&url, builder)?, url, folder })))
     }
 
+    /// Whether it is one file, and no folder with files below it.
+    pub fn is_file(&self) -> bool {
+        !self.0.folder
+    }
+
     fn url(&self, path: &str) -> Result<Url, Trouble> {
         if path.is_empty() && !self.0.folder {
             return Ok(self.0.url.clone());

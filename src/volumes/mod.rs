@@ -21,6 +21,7 @@ use model::{
 pub mod beneath;
 mod error;
 mod guard;
+pub mod held;
 mod http;
 mod local;
 mod reading;

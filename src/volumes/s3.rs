@@ -246,8 +246,8 @@ fn check_bucket(bucket: &str) -> Result<(), Trouble> {
         return Ok(());
     }
     Err(Trouble::never(said!(
-        "`{bucket}` is no bucket's name; they have letters, digits, `-`, `.` and `_`",
-        "`{bucket}` 不是存储桶名；桶名由字母、数字、`-`、`.` 和 `_` 组成"
+        "`{bucket}` is no bucket's name; they have letters, digits, `-`, `.` and `_`, and a directory of a bucket is said as its prefix",
+        "`{bucket}` 不是存储桶名；桶名由字母、数字、`-`、`.` 和 `_` 组成，桶里的目录请写成前缀（prefix）"
     )))
 }
 

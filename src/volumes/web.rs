@@ -27,6 +27,12 @@ const SILENCE_MAX: Duration = Duration::from_secs(30);
 const REFUSAL_BYTES_MAX: usize = 64 << 10;
 
 pub fn url(text: &str) -> Result<Url, Trouble> {
+    if !text.contains("://") {
+        return Err(Trouble::never(said!(
+            "`{text}` is no URL; is `http://{text}` meant?",
+            "`{text}` 不是网址；是不是想写 `http://{text}`？"
+        )));
+    }
     let url = Url::parse(text).map_err(|error| Trouble::never(said!("`{text}` is no URL: {error}", "`{text}` 不是网址（`{error}`）")))?;
     match url.scheme() {
         "http" | "https" if !url.username().is_empty() || url.password().is_some() => {
@@ -218,6 +224,12 @@ mod tests {
         let said = url("https://me:hunter2@example.org/").unwrap_err();
         assert!(!format!("{said:?}").contains("hunter2"));
         assert!(url("ftp://example.org").is_err() && url("x").is_err() && url("http://127.0.0.1:9000").is_ok());
+    }
+
+    #[test]
+    fn an_address_without_its_scheme_is_told_how_to_have_one() {
+        let said = url("127.0.0.1:9000").unwrap_err();
+        assert!(format!("{said:?}").contains("is `http://127.0.0.1:9000` meant?"), "{said:?}");
     }
 
     #[test]

@@ -42,7 +42,14 @@ const FILES: &[(&str, &[&str])] = &[
     ("{name: a, roles: {m: {command: x, completion: {min_failed: null}}}}", &["min_failed", "never"]),
     ("{name: a, roles: {m: {command: x, completion: {min_succeeded: 5}}}}", &["min_succeeded", "5"]),
     ("{name: a, code: relative/dir, roles: {m: {command: x}}}", &["code", "whole path"]),
+    ("{name: a, input: mnist, roles: {m: {command: x}}}", &["input", "`mnist@latest`", "`mnist:`"]),
+    ("{name: a, input: mnist@new, roles: {m: {command: x}}}", &["input", "`new`", "`./mnist@3`"]),
+    ("{name: a, inputs: {d: {from: mnist@0}}, roles: {m: {command: x}}}", &["inputs.d.from", "a number from 1"]),
+    ("{name: a, inputs: {d: {from: mnist@3}}, roles: {m: {command: x}}}", &["inputs.d", "no dataset `mnist`", "datasets add mnist"]),
+    ("{name: a, output: mnist@3, roles: {m: {command: x}}}", &["output", "`mnist@3`", "`results:digits`"]),
     ("{name: a, tags: ['a,b'], roles: {m: {command: x}}}", &["tags"]),
+    ("{name: a, algorithm: mlp}", &["algorithm", "says no version", "mnist-mlp@latest"]),
+    ("{name: a, algorithm: mlp@1, code: /x}", &["algorithm", "there is no algorithm `mlp`", "code", "is the algorithm's to say"]),
     ("a: &x 1\nb: *x", &["alias"]),
     ("{name: a, roles: {m: {command: x}}", &["line"]),
     ("name: a\n\troles: x", &["tab"]),
@@ -78,6 +85,13 @@ fn a_wrong_call_is_refused_with_its_code() {
     let stop = |job: &str| house.call(Call::post(&format!("/api/v1/jobs/{job}/stop"), ""));
     stop(&over).unwrap();
     house.wait_until_over(&over);
+    let sets = house.place().join("sets");
+    std::fs::create_dir_all(sets.join("empty")).unwrap();
+    std::fs::write(sets.join("x"), "").unwrap();
+    let volume = serde_json::json!({ "name": "sets", "volume": { "kind": "local", "path": sets } });
+    house.call(Call::post("/api/v1/volumes", volume.to_string())).unwrap();
+    house.call(Call::post("/api/v1/datasets", r#"{"name": "set", "at": "sets:x"}"#)).unwrap();
+    house.call(Call::post("/api/v1/algorithms", "{name: mlp, image: x, command: x}")).unwrap();
     let long_key = "k".repeat(300);
     let put = |path| Call { method: Method::PUT, ..Call::get(path) };
     let calls: Vec<(Call<'_>, u16, &str)> = vec![
@@ -110,7 +124,36 @@ fn a_wrong_call_is_refused_with_its_code() {
         (Call::post("/api/v1/jobs/hog/description", "{\"text\": 1}"), 400, "bad_value"),
         (Call::post("/api/v1/jobs/hog/description", "{\"description\": \"\\u0007\"}"), 422, "bad_spec"),
         (Call::post("/api/v1/jobs/none/description", "{\"description\": \"\"}"), 404, "no_such_job"),
+        (Call::get("/api/v1/datasets/none"), 404, "no_such_dataset"),
+        (Call::get("/api/v1/datasets/..%2f..%2fetc"), 404, "no_such_dataset"),
+        (Call::get("/api/v1/datasets/none/versions/1"), 404, "no_such_dataset"),
+        (Call::get("/api/v1/datasets/set/versions/2"), 404, "no_such_dataset_version"),
+        (Call::get("/api/v1/datasets/set/versions/01"), 400, "bad_value"),
+        (Call::delete("/api/v1/datasets/none"), 404, "no_such_dataset"),
+        (Call::delete("/api/v1/datasets/set/versions/2"), 404, "no_such_dataset_version"),
+        (Call::delete("/api/v1/volumes/sets"), 409, "volume_has_dataset"),
+        (Call::post("/api/v1/datasets", "not json"), 400, "bad_value"),
+        (Call::post("/api/v1/datasets", r#"{"name": "a", "at": "sets:x", "version": 3}"#), 400, "bad_value"),
+        (Call::post("/api/v1/datasets", r#"{"name": "a@3", "at": "sets:x"}"#), 400, "bad_value"),
+        (Call::post("/api/v1/datasets", r#"{"name": "a", "at": "sets"}"#), 400, "bad_value"),
+        (Call::post("/api/v1/datasets", r#"{"name": "a", "at": "sets:../x"}"#), 400, "bad_value"),
+        (Call::post("/api/v1/datasets", r#"{"name": "a", "at": "sets:empty"}"#), 400, "bad_value"),
+        (Call::post("/api/v1/datasets", r#"{"name": "a", "at": "sets:x", "note": "\u0007"}"#), 400, "bad_value"),
+        (Call::post("/api/v1/datasets", r#"{"name": "a", "at": "sets:none"}"#), 404, "no_such_file"),
+        (Call::post("/api/v1/datasets", r#"{"name": "a", "at": "/no/such/place"}"#), 404, "no_such_file"),
+        (Call::post("/api/v1/datasets", r#"{"name": "a", "at": "none:x"}"#), 404, "no_such_volume"),
+        (Call::post("/api/v1/datasets", r#"{"name": "a", "at": "file:///etc"}"#), 400, "bad_value"),
         (Call::post("/api/v1/nodes/none/down", ""), 404, "no_such_node"),
+        (Call::get("/api/v1/algorithms/none"), 404, "no_such_algorithm"),
+        (Call::get("/api/v1/algorithms/none/versions/1"), 404, "no_such_algorithm"),
+        (Call::delete("/api/v1/algorithms/none"), 404, "no_such_algorithm"),
+        (Call::get("/api/v1/algorithms/mlp/versions/2"), 404, "no_such_algorithm_version"),
+        (Call::delete("/api/v1/algorithms/mlp/versions/2"), 404, "no_such_algorithm_version"),
+        (Call::get("/api/v1/algorithms/mlp/versions/newest"), 400, "bad_value"),
+        (Call::post("/api/v1/algorithms", "name: mlp"), 422, "bad_algorithm"),
+        (Call::post("/api/v1/algorithms", "{name: mlp, code: {upload: x}, command: x}"), 422, "bad_algorithm"),
+        (Call::post("/api/v1/algorithms", vec![0xff, 0xfe]), 400, "bad_value"),
+        (Call::post("/api/v1/algorithms", vec![b'#'; 2 << 20]), 413, "too_large"),
         (Call::post("/api/v1/jobs", vec![0xff, 0xfe]), 400, "bad_value"),
         (Call::post("/api/v1/jobs", vec![b'#'; 2 << 20]), 413, "too_large"),
         (Call::post("/api/v1/jobs", vec![b'#'; 9 << 20]), 413, "too_large"),
@@ -142,6 +185,10 @@ fn a_wrong_flag_or_file_ends_the_command_with_code_2_and_a_reason() {
         (&["run", "--env", "NOVALUE", "--", "true"], "NOVALUE"),
         (&["run", "--code", "/no/such/place", "--", "true"], "/no/such/place"),
         (&["run", "--name", "a b", "--", "true"], "has a space"),
+        (&["algorithms", "add", "missing.yaml"], "missing.yaml"),
+        (&["algorithms", "add", "bad.yaml"], "bad.yaml:2:"),
+        (&["algorithms", "show", "nobody"], "no algorithm `nobody`"),
+        (&["algorithms", "remove", "nobody@x"], "neither a number from 1 nor `latest`"),
         (&["submit", "missing.yaml"], "missing.yaml"),
         (&["submit", "bad.yaml"], "bad.yaml:2:"),
         (&["submit", "."], "."),
@@ -156,6 +203,11 @@ fn a_wrong_flag_or_file_ends_the_command_with_code_2_and_a_reason() {
         (&["explain", "nobody"], "no job `nobody`"),
         (&["wait", "nobody"], "no job `nobody`"),
         (&["rerun", "nobody"], "no job `nobody`"),
+        (&["datasets", "show", "nobody"], "no dataset `nobody`"),
+        (&["datasets", "show", "mnist@0"], "a number from 1"),
+        (&["datasets", "remove", "a b"], "has a space"),
+        (&["datasets", "add", "mnist"], "PLACE"),
+        (&["datasets", "add", "mnist", "nowhere"], "at = `nowhere`"),
         (&["list", "--state", "happy"], "happy"),
         (&["nodes", "down", "nobody"], "nobody"),
         (&["completions", "noshell"], "noshell"),

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic where it stands")]
 
+mod algorithms;
 mod api;
 mod bad_input;
 mod canary;
@@ -12,6 +13,7 @@ mod console;
 mod crash_bench;
 mod crash_points;
 mod database;
+mod datasets;
 mod deaths;
 mod delete;
 mod describe;

@@ -40,7 +40,7 @@ fn code_at(path: &str) -> CodePlan {
 }
 
 fn input_at(path: &str) -> Freight {
-    let input = InputPlan { name: None, from: Location::Host(path.into()), unpack: false };
+    let input = InputPlan { name: None, from: Location::Host(path.into()).into(), unpack: false };
     Freight { inputs: vec![input], ..Freight::default() }
 }
 

@@ -240,6 +240,8 @@ fn what_is_given_up_fails_the_job_keeps_the_files_and_can_be_saved_later() {
     let shown = house.wait_for(&id, "failed");
     assert!(reason(&shown).starts_with("its tasks succeeded, but /output of main-0 is not saved: given up by admin"), "{}", reason(&shown));
     assert_eq!(read(&house.output_dir(&id, "main-0").join("model")), "precious\n");
+    let explained = text(&house.cli(&["explain", "digits"]).stdout);
+    assert!(explained.contains("what it wrote is kept here; `trainmaster sync digits@1` saves it"), "{explained}");
     let refused = house.cli(&["delete", "digits"]);
     assert!(text(&refused.stderr).contains("has output that is not saved"), "{}", text(&refused.stderr));
     fs::rename(&hidden, &results).unwrap();

@@ -50,9 +50,14 @@ fn a_store_that_is_down_at_the_end_holds_the_job_up_until_it_is_back() {
         "{}",
         reason(&house, &id)
     );
+    let next_step =
+        |lang: &str| house.get_json(&format!("/api/v1/jobs/{id}/explain?lang={lang}"))["next_step"].as_str().unwrap().to_owned();
+    assert!(next_step("en").starts_with("what it wrote is kept here and tried again and again; `trainmaster sync "), "{}", next_step("en"));
+    assert!(next_step("zh").starts_with("它写的文件都还在这里，会不断重试；"), "{}", next_step("zh"));
     holds_for(Duration::from_secs(1), "the job is not over", || house.state(&id) == "finishing");
     server.resume();
     is_saved(&house, &server, &id);
+    assert!(next_step("en").starts_with("`trainmaster logs "), "{}", next_step("en"));
 }
 
 #[test]

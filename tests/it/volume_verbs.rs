@@ -92,6 +92,8 @@ fn a_directory_goes_to_a_bucket_and_comes_back_the_same() {
     done(&house.cli(&["files", "rm", "data:set/a.txt"]));
     assert!(refused(&house.cli(&["files", "cat", "data:set/a.txt"])).contains("data:set/a.txt is not there"));
     assert!(refused(&house.cli(&["files", "rm", "data:set/a.txt"])).contains("is not there"));
+    assert!(refused(&house.cli(&["files", "rm", "data:set"])).contains("data:set is a directory"));
+    assert!(done(&house.cli(&["files", "ls", "data:"])).ends_with("  set/\n"), "a directory may have one entry alone");
     done(&house.cli(&["files", "rm", "-r", "data:set"]));
     assert!(refused(&house.cli(&["files", "ls", "data:set"])).contains("is not there"));
     assert_eq!(server.half_uploads(), 0);

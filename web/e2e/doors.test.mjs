@@ -90,23 +90,31 @@ test('going between the doors keeps every remark and everything a form does not 
   }
 })
 
+/** A folder beside the file is sent by the command line; here code comes from a repository, and data from the machine. */
+const example = path =>
+  readFileSync(join(root, 'examples', path), 'utf8')
+    .replace(/^code: \S+/m, 'code: https://example.org/a.git#main')
+    .replace(/^( +points:) points$/m, '$1 /srv')
+
 test('every example, through both forms and back, means the same', async () => {
   const page = await house.inside()
   const examples = readdirSync(join(root, 'examples'), { withFileTypes: true }).filter(it => it.isDirectory())
   assert.ok(examples.length >= 6)
+  await house.ask('POST', '/api/v1/algorithms', example('algorithm/algorithm.yaml'))
   for (const { name } of examples) {
-    // A folder beside the file is sent by the command line; here its code comes from a repository.
-    const text = readFileSync(join(root, `examples/${name}/job.yaml`), 'utf8').replace(
-      /^code: \S+/m,
-      'code: https://example.org/a.git#main',
-    )
+    const text = example(`${name}/job.yaml`)
     await page.goto(`${house.url}/create?door=file`)
     await pick(page, 'job.yaml', text)
     await page.getByRole('button', { name: 'Simple' }).click()
     await page.getByLabel('Retries').fill('3')
     await page.getByLabel('Retries').fill('0')
-    await page.getByLabel('Private repository').check()
-    await page.getByLabel('Private repository').uncheck()
+    if (/^algorithm:/m.test(text)) {
+      await page.getByLabel('lr', { exact: true }).fill('0.01')
+      await page.getByLabel('lr', { exact: true }).fill('')
+    } else {
+      await page.getByLabel('Private repository').check()
+      await page.getByLabel('Private repository').uncheck()
+    }
     await page.getByRole('button', { name: 'Professional' }).click()
     await page.getByLabel('Description').fill('x')
     await page.getByLabel('Description').fill(/^description: (.*)$/m.exec(text)?.[1] ?? '')

@@ -51,6 +51,25 @@ async function hostileJob() {
   })
 }
 
+/** A dataset and an algorithm with every one of them wherever somebody may say something. */
+async function hostileData() {
+  const ALL = PAYLOADS.join(' ')
+  const spoken = PAYLOADS.slice(0, 8)
+  const dataset = { name: 'hostile', at: 'mnist:', description: ALL.slice(0, 200), note: ALL.slice(0, 200) }
+  await house.ask('POST', '/api/v1/datasets', JSON.stringify(dataset))
+  const params = spoken.map((it, index) => [`p${index}`, { type: 'text', default: it, description: it, choices: [it] }])
+  const algorithm = {
+    name: 'hostile',
+    description: ALL.slice(0, 200),
+    image: 'python',
+    command: ['python3', ALL],
+    inputs: { data: { description: spoken.join(' ') } },
+    outputs: { train: { description: spoken.join(' ') } },
+    params: Object.fromEntries(params),
+  }
+  await house.ask('POST', '/api/v1/algorithms', JSON.stringify(algorithm))
+}
+
 async function visit(page, path) {
   await page.goto(house.url + path)
   await page.getByRole('heading', { level: 1 }).waitFor()
@@ -72,6 +91,16 @@ test(`${PAYLOADS.length} payloads from everywhere that others write are shown an
     await visit(page, `/jobs/${hostile}${tab}`)
   for (const path of ['/', '/jobs', `/compare?jobs=${hostile},${jobs.first}`]) await visit(page, path)
   for (const door of ['file', 'pro', 'simple']) await visit(page, `/create?from=${hostile}&door=${door}`)
+  harmless(page)
+})
+
+test('payloads in what people say of datasets and algorithms are words and no more', async () => {
+  await hostileData()
+  const page = await house.inside()
+  for (const kind of ['datasets', 'algorithms'])
+    for (const name of ['', '/hostile']) await visit(page, `/${kind}${name}`)
+  for (const door of ['simple', 'pro', 'file']) await visit(page, `/create?algorithm=hostile@1&door=${door}`)
+  await visit(page, '/algorithms/hostile?write=1')
   harmless(page)
 })
 
@@ -157,6 +186,11 @@ test('payloads in the address, of every page that reads it, are words and no mor
         `/volumes/${text}?path=${text}`,
         `/compare?jobs=${text},${text}&metric=${text}`,
         `/help/${text}#${text}`,
+        `/datasets/${text}`,
+        `/datasets?q=${text}&sort=${text}`,
+        `/algorithms/${text}?version=${text}`,
+        `/create?algorithm=${text}&input=${text}`,
+        `/create?input=${text}`,
         `/create?framework=${text}&door=${text}`,
         `/${text}`,
       ]) {

@@ -12,11 +12,34 @@ for p in 10 35 70 100; do printf '\\rdownloading %s%%' $p; done; echo
 echo 'warning: the learning rate is high' >&2
 `
 
+const ALGORITHM = `name: mlp
+description: A small classifier
+framework: python
+code: https://example.org/team/mlp.git#main
+command: python3 train.py
+inputs:
+  data: { argument: --data_url, description: the digits, accepts: [dataset] }
+  base: { env: BASE_DIR, description: starting weights, accepts: [place], required: false }
+outputs:
+  train: { argument: --train_url, description: the model }
+params:
+  lr: { type: number, default: 0.1, min: 0.0001, max: 1, description: learning rate }
+  epochs: { type: integer, default: 10, min: 1 }
+  optimizer: { type: text, default: adam, choices: [adam, sgd] }
+  augment: { type: boolean, default: false, required: false, description: shifts pictures }
+  batch: { type: integer, default: 32, fixed: true, argument: --batch_size }
+custom_params: true
+needs: { accelerators: [none, A100], accelerators_max: 2, tasks_max: 1 }
+`
+
 export async function settle(house) {
   const volume = join(house.place, 'mnist')
   mkdirSync(join(volume, 'train'), { recursive: true })
   writeFileSync(join(volume, 'README.md'), '# MNIST\n\nSixty thousand digits.\n')
   await house.ask('POST', '/api/v1/volumes', JSON.stringify({ name: 'mnist', volume: { kind: 'local', path: volume } }))
+  const dataset = { name: 'mnist', at: 'mnist:', description: 'Handwritten digits', note: 'as published' }
+  await house.ask('POST', '/api/v1/datasets', JSON.stringify(dataset))
+  await house.ask('POST', '/api/v1/algorithms', ALGORITHM)
   await fetch(`${house.url}/api/v1/secrets/wandb`, {
     method: 'PUT',
     body: 'x',

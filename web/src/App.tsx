@@ -18,6 +18,10 @@ const JobPage = lazy(() => import('./pages/job/JobPage.tsx'))
 const NodesPage = lazy(() => import('./pages/NodesPage.tsx'))
 const VolumesPage = lazy(() => import('./pages/VolumesPage.tsx'))
 const VolumePage = lazy(() => import('./pages/VolumePage.tsx'))
+const DatasetsPage = lazy(() => import('./pages/datasets/DatasetsPage.tsx'))
+const DatasetPage = lazy(() => import('./pages/datasets/DatasetPage.tsx'))
+const AlgorithmsPage = lazy(() => import('./pages/algorithms/AlgorithmsPage.tsx'))
+const AlgorithmPage = lazy(() => import('./pages/algorithms/AlgorithmPage.tsx'))
 const SecretsPage = lazy(() => import('./pages/SecretsPage.tsx'))
 const ComparePage = lazy(() => import('./pages/compare/ComparePage.tsx'))
 const HelpPage = lazy(() => import('./pages/help/HelpPage.tsx'))
@@ -72,6 +76,10 @@ function Inside() {
           <Route path={paths.nodes} component={NodesPage} />
           <Route path={paths.volumes} component={VolumesPage} />
           <Route path="/volumes/:volume">{params => <VolumePage volume={params.volume} />}</Route>
+          <Route path={paths.datasets} component={DatasetsPage} />
+          <Route path="/datasets/:dataset">{params => <DatasetPage name={params.dataset} />}</Route>
+          <Route path={paths.algorithms} component={AlgorithmsPage} />
+          <Route path="/algorithms/:algorithm">{params => <AlgorithmPage name={params.algorithm} />}</Route>
           <Route path={paths.compareAll} component={ComparePage} />
           <Route path="/help/:page?">{params => <HelpPage page={params.page} />}</Route>
           <Route path={paths.secrets} component={SecretsPage} />

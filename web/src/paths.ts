@@ -9,6 +9,8 @@ export const paths = {
   login: '/login',
   jobs: '/jobs',
   create: '/create',
+  datasets: '/datasets',
+  algorithms: '/algorithms',
   nodes: '/nodes',
   volumes: '/volumes',
   secrets: '/secrets',
@@ -23,6 +25,11 @@ export const paths = {
   jobsTagged: (tag: string) => `/jobs?tag=${encode(tag)}`,
   createFrom: (job: string, way?: 'clone' | 'continue') => `/create?from=${encode(job)}${way ? `&as=${way}` : ''}`,
   createWith: (framework: string) => `/create?framework=${encode(framework)}`,
+  createFromAlgorithm: (algorithm: string) => `/create?algorithm=${encode(algorithm)}`,
+  createReading: (input: string) => `/create?input=${encode(input)}`,
+  dataset: (name: string, version = '') => `/datasets/${encode(name)}${version && `?version=${encode(version)}`}`,
+  algorithm: (name: string, version = '') => `/algorithms/${encode(name)}${version && `?version=${encode(version)}`}`,
+  writeAlgorithm: (name = '') => (name ? `/algorithms/${encode(name)}?write=1` : '/algorithms?write=1'),
   volume: (name: string, path = '') => `/volumes/${encode(name)}${path && `?path=${encode(path)}`}`,
 }
 

@@ -40,7 +40,10 @@ const USUAL_ROLE: &str = "main";
 
 fn of_role(spec: &Value, role: &RolePlan, tell: &mut impl FnMut(RowKind, String, String)) {
     let of_role = |name: &str| if role.name.as_str() == USUAL_ROLE { name.to_owned() } else { format!("{} {name}", role.name) };
-    tell(RowKind::Command, role.name.to_string(), command(&spec["command"]));
+    // A job with an algorithm says no command: that the algorithm is another one is told.
+    if !spec["command"].is_null() {
+        tell(RowKind::Command, role.name.to_string(), command(&spec["command"]));
+    }
     tell(RowKind::Tasks, role.name.to_string(), role.tasks.to_string());
     tell(RowKind::Resources, of_role("cpus"), Cpus(role.resources.cpus_milli).to_string());
     tell(RowKind::Resources, of_role("memory"), Bytes(role.resources.memory_bytes).to_string());

@@ -1,6 +1,7 @@
 use super::*;
 use crate::{
     clues::{FullPlace, ProcessLimit, read_tail},
+    dataset::{DatasetVersion, Held},
     task::Whose,
 };
 
@@ -50,6 +51,19 @@ fn the_exact_cause_is_preferred_to_the_general_one() {
     memory-limit | it needed more than its 64MiB of memory, and the kernel killed 1 of its processes | 所用内存超过了它的上限 64MiB，内核杀掉了其中 1 个进程
     start-no-program | there is no program `pyhton3` where the task runs | 任务的运行环境中没有程序 `pyhton3`
     gang-not-ready | it was ready, but worker-1 did not become ready within 2s | 它已就绪，但 worker-1 在 2s 内没有就绪
+    ");
+}
+
+#[test]
+fn a_dataset_that_is_not_what_it_was_is_told_in_both_languages() {
+    let held = |files, bytes, print: &str| Held { files, bytes, fingerprint: print.into() };
+    let at = "data:mnist/v3".parse().unwrap();
+    let mnist = DatasetVersion { dataset: "mnist".parse().unwrap(), version: 3, at, held: held(70_000, 52 << 20, "f") };
+    let told = |now: Held| said(&ended(Cause::CannotStart { why: mnist.broken_by(&now).unwrap(), whose: Whose::User }, ""));
+    insta::assert_snapshot!([told(held(70_001, 53 << 20, "g")), told(held(70_000, 52 << 20, "g")), told(held(1, 0, "g"))].join("\n"), @"
+    dataset-changed | mnist@3 is not what it was when it was made: then 70,000 files with 52MiB, now 70,001 files with 53MiB; make it a version of its own: trainmaster datasets add mnist data:mnist/v3 | mnist@3 的内容与做成这个版本时不一样：当时有 70,000 个文件、共 52MiB，现在有 70,001 个文件、共 53MiB；请把现在的内容做成新版本：`trainmaster datasets add mnist data:mnist/v3`
+    dataset-changed | mnist@3 is not what it was when it was made: still 70,000 files with 52MiB, but with other content; make it a version of its own: trainmaster datasets add mnist data:mnist/v3 | mnist@3 的内容与做成这个版本时不一样：文件数仍是 70,000、大小仍是 52MiB，但内容变了；请把现在的内容做成新版本：`trainmaster datasets add mnist data:mnist/v3`
+    dataset-changed | mnist@3 is not what it was when it was made: then 70,000 files with 52MiB, now 1 file with 0B; make it a version of its own: trainmaster datasets add mnist data:mnist/v3 | mnist@3 的内容与做成这个版本时不一样：当时有 70,000 个文件、共 52MiB，现在有 1 个文件、共 0B；请把现在的内容做成新版本：`trainmaster datasets add mnist data:mnist/v3`
     ");
 }
 

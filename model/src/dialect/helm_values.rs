@@ -220,7 +220,7 @@ impl Reader {
                 }
             }
         }
-        self.spec.params = params;
+        self.spec.params = params.into_iter().map(|(name, value)| (name, Some(value))).collect();
     }
 
     fn hyperparam(&mut self, field: &Field<'_>) -> Option<Param> {

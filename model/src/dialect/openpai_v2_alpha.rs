@@ -77,7 +77,7 @@ fn job(r: &mut Reader, root: &Node, given: &Given) -> Option<JobSpec> {
         tags: experiment.into_iter().collect(),
         retries,
         image,
-        params,
+        params: params.into_iter().map(|(name, value)| (name, Some(value))).collect(),
         conventions: Some(vec![Convention::PaiV1, Convention::Mpi]),
         env: BTreeMap::from([("PAI_OUTPUT_DIR".into(), OUTPUT.into())]),
         ..JobSpec::default()

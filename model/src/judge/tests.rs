@@ -253,7 +253,7 @@ fn a_job_is_not_over_before_its_output_is_saved_and_says_what_it_waits_for() {
     let plan = plan("{name: j, output: 'results:x', roles: {worker: {tasks: 2, command: train}}}");
     let done = |task, order| over(task, Cause::Exited { code: 0 }, order);
     let mut runs = [with(pending("2 of 14 files"), done("worker-0", 1)), with(pending(""), done("worker-1", 2))];
-    let waits = "every task that counts has ended; /output of worker-0 is still being copied: 2 of 14 files; 1 more tasks wait for theirs";
+    let waits = "every task that counts has ended; /output of worker-0 is still being copied: 2 of 14 files; 1 more task waits for its own";
     assert_eq!(said(JobState::Running, &plan, &runs), format!("Decided: {waits}"));
     assert_eq!(said(JobState::Finishing, &plan, &runs), "nothing");
     let case = Case { state: JobState::Finishing, plan: &plan, attempt: 1, used: Used::default(), stop_by: None, runs: &runs };

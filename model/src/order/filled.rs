@@ -63,6 +63,12 @@ pub(crate) fn shell_line(command: &[String]) -> Option<usize> {
     (at < command.len()).then_some(at)
 }
 
+/// The same where only options stand before it: `bash train.sh -c 5` has no line.
+pub(crate) fn only_line(command: &[String]) -> Option<usize> {
+    let is_option = |pair: &[String]| pair[1].starts_with('-') || pair[0].starts_with('-') && pair[0].ends_with('o');
+    shell_line(command).filter(|at| command[..*at].windows(2).all(is_option))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -14,12 +14,15 @@ use crate::{
         CodePlan, GitPlan,
         git::{check_directory, check_ref, check_url},
     },
+    dataset::{BadInputFrom, InputFrom},
     ids::{JobId, JobName, VolumeName},
     location::{BadLocation, Location},
     rendezvous::variable_name,
     said,
+    shell::says_arguments,
     spec::{Code, GitCode, Input, JobSpec, Output, join, shown},
     template::{self, Tag},
+    versioned::BadVersioned,
 };
 
 /// What happens about Python packages that the code names.
@@ -99,7 +102,7 @@ impl Freight {
     /// Every place outside that is named.
     pub fn locations(&self) -> impl Iterator<Item = &Location> {
         let beginning = self.from.iter().filter_map(|it| if let Beginning::At(at) = it { Some(at) } else { None });
-        let inputs = self.inputs.iter().map(|it| &it.from);
+        let inputs = self.inputs.iter().filter_map(|it| it.from.place());
         inputs.chain(self.outputs.iter().map(|it| &it.to)).chain(&self.logs).chain(beginning)
     }
 }
@@ -139,7 +142,7 @@ fn named<'a, T>(
 fn add_input(c: &mut Compile<'_>, freight: &mut Freight, (path, name): (&str, Option<&str>), input: &Input) {
     let channel = input.channel();
     check_channel_name(c, path, name);
-    let Some(from) = location(c, &key(path, "from", matches!(input, Input::Channel(_))), &channel.from) else { return };
+    let Some(from) = source(c, &key(path, "from", matches!(input, Input::Channel(_))), &channel.from) else { return };
     let plan = InputPlan { name: name.map(str::to_owned), from, unpack: channel.unpack.unwrap_or(false) };
     let told =
         Told { argument: channel.argument, env: channel.env, usual: name.map(|it| format!("TRAINMASTER_INPUT_{}", variable_name(it))) };
@@ -212,6 +215,34 @@ fn location(c: &mut Compile<'_>, path: &str, text: &str) -> Option<Location> {
         "请写数据卷加路径（如 `data:mnist`）、目录的完整路径，或 URL",
     );
     text.parse().map_err(|bad: BadLocation| c.tell(path, bad.words().of(&shown(text)), hint)).ok()
+}
+
+/// Where an input comes from: a place, or a version of a dataset.
+fn source(c: &mut Compile<'_>, path: &str, text: &str) -> Option<InputFrom> {
+    match text.parse() {
+        Ok(from) => return Some(from),
+        Err(BadInputFrom::Location(_)) => return location(c, path, text).map(InputFrom::Place),
+        Err(BadInputFrom::Dataset(BadVersioned::NoVersion)) => {
+            let message = said!(
+                "{} is neither a whole path nor a volume and a path nor a URL",
+                "{} 既不是完整路径，也不是数据卷加路径，也不是 URL",
+                shown(text)
+            );
+            let hint = said!(
+                "write `{text}@latest` for the newest version of a dataset, `{text}:` for a volume, or a directory's whole path",
+                "数据集请写 `{text}@latest`（最新版本），数据卷请写 `{text}:`，目录请写完整路径"
+            );
+            c.tell(path, message, hint);
+        }
+        Err(BadInputFrom::Dataset(bad)) => {
+            let hint = (
+                "a dataset is written with a version, such as `mnist@3` or `mnist@latest`; a directory that is called so, as `./mnist@3`",
+                "数据集要带版本，如 `mnist@3` 或 `mnist@latest`；如果目录就叫这个名字，请写 `./mnist@3`",
+            );
+            c.tell(path, bad.words().of(&shown(text)), hint);
+        }
+    }
+    None
 }
 
 /// Somewhere that can be written to.
@@ -336,14 +367,19 @@ pub(super) fn requirements(c: &mut Compile<'_>, text: Option<&str>) -> Requireme
     }
 }
 
-/// A shell hands what follows its line on to the last command of it.
+/// A shell that hands what follows its line on to the last command of it, unless the line says itself where that goes.
+pub(crate) fn handing_on(line: &str) -> [String; 4] {
+    let line = if says_arguments(line) { line.to_owned() } else { format!("{} \"$@\"", line.trim_end()) };
+    ["/bin/sh".into(), "-c".into(), line, "sh".into()]
+}
+
 pub(super) fn taking_arguments(c: &mut Compile<'_>, path: &str, command: Vec<String>) -> Vec<String> {
     match <[String; 3]>::try_from(command) {
         Ok([shell, flag, line]) if shell == "/bin/sh" && flag == "-c" => {
-            if line.trim().contains('\n') {
+            if line.trim().contains('\n') && !says_arguments(&line) {
                 let hint = (
-                    "write the command as one line or a list of words, or read the channel's variable instead",
-                    "请把命令写成一行或由各个词组成的列表，或改为读取通道对应的变量",
+                    "write `\"$@\"` behind the command that takes it, or the command as one line or a list of words, or read the channel's variable instead",
+                    "请在接收它的命令后面写上 `\"$@\"`，或把命令写成一行或由各个词组成的列表，或改为读取通道对应的变量",
                 );
                 c.tell(
                     path,
@@ -354,7 +390,7 @@ pub(super) fn taking_arguments(c: &mut Compile<'_>, path: &str, command: Vec<Str
                     hint,
                 );
             }
-            vec![shell, flag, format!("{} \"$@\"", line.trim_end()), "sh".into()]
+            handing_on(&line).to_vec()
         }
         Ok(words) => words.into(),
         Err(words) => words,

@@ -16,7 +16,7 @@ use crate::{
     words::{Bilingual, Said, Words},
 };
 
-pub(crate) const DESCRIPTION_CHARACTERS_MAX: usize = 4096;
+pub const DESCRIPTION_CHARACTERS_MAX: usize = 4096;
 pub(crate) const TAGS_MAX: usize = 32;
 pub(crate) const TAG_CHARACTERS_MAX: usize = 64;
 /// Ten years: beyond it someone slipped, and sums of times stay far from the edge of their numbers.
@@ -29,6 +29,8 @@ const RESERVED_PREFIX: &str = "TRAINMASTER_";
 /// The house's rules, and what is wrong so far.
 pub(super) struct Compile<'a> {
     pub house: &'a HouseRules,
+    /// Whether someone else than who wrote the lines for the shell gave the values in them.
+    is_laid: bool,
     problems: Vec<Problem>,
 }
 
@@ -38,11 +40,20 @@ impl Compile<'_> {
     }
 }
 
-/// Problems have a path and no place: a spec need not come from a file. [`super::from_text`] adds the places.
-pub fn compile(spec: &JobSpec, house: &HouseRules) -> Result<Plan, Vec<Problem>> {
-    let mut c = Compile { house, problems: Vec::new() };
+/// A job that stands by itself.
+pub(super) fn compile_alone(spec: &JobSpec, house: &HouseRules) -> Result<Plan, Vec<Problem>> {
+    compile_in(Compile { house, is_laid: false, problems: Vec::new() }, spec)
+}
+
+/// A job with an algorithm laid under it.
+pub(crate) fn compile_laid(spec: &JobSpec, house: &HouseRules) -> Result<Plan, Vec<Problem>> {
+    compile_in(Compile { house, is_laid: true, problems: Vec::new() }, spec)
+}
+
+fn compile_in(mut c: Compile<'_>, spec: &JobSpec) -> Result<Plan, Vec<Problem>> {
+    let house = c.house;
     let name = job_name(&mut c, &spec.name);
-    check_params(&mut c, &spec.params);
+    let params = params(&mut c, spec);
     check_secrets(&mut c, &spec.secrets);
     let freight = channels::freight(&mut c, spec);
     let mut roles = roles(&mut c, spec);
@@ -65,7 +76,7 @@ pub fn compile(spec: &JobSpec, house: &HouseRules) -> Result<Plan, Vec<Problem>>
         stop_grace_ms: spec.stop_grace.as_deref().map_or(house.stop_grace_ms_default, |text| duration_ms(&mut c, "stop_grace", text)),
         keep_failed_ms: spec.keep_failed.as_deref().map(|text| duration_ms(&mut c, "keep_failed", text)),
         framework: spec.framework.as_deref().and_then(|text| framework(&mut c, text)),
-        params: spec.params.clone(),
+        params,
         secrets: spec.secrets.iter().map(|(name, secret)| (name.clone(), secret.plan())).collect(),
         conventions: conventions(spec, &roles),
         code: channels::code(&mut c, spec),
@@ -74,6 +85,7 @@ pub fn compile(spec: &JobSpec, house: &HouseRules) -> Result<Plan, Vec<Problem>>
         freight,
         metrics: metrics(&mut c, spec.metrics.as_ref()),
         roles,
+        algorithm: None,
         origin: Default::default(),
     };
     if c.problems.is_empty() { Ok(plan) } else { Err(c.problems) }
@@ -238,12 +250,20 @@ fn conventions(spec: &JobSpec, roles: &[RolePlan]) -> BTreeSet<Convention> {
     }
 }
 
-fn check_params(c: &mut Compile<'_>, params: &IndexMap<String, Param>) {
-    for (name, value) in params {
+fn params(c: &mut Compile<'_>, spec: &JobSpec) -> IndexMap<String, Param> {
+    let mut params = IndexMap::new();
+    for (name, value) in &spec.params {
         let path = join("params", name);
         check_template_name(c, &path, name, ("a parameter", "参数"));
-        check_word(c, &path, &value.to_string(), 0);
+        match value {
+            Some(value) => {
+                check_word(c, &path, &value.to_string(), 0);
+                params.insert(name.clone(), value.clone());
+            }
+            None => c.tell(&path, ("has no value", "没有值"), ("write a value, or remove it", "请写一个值，或把它删掉")),
+        }
     }
+    params
 }
 
 fn check_secrets(c: &mut Compile<'_>, secrets: &BTreeMap<String, Secret>) {
@@ -275,6 +295,24 @@ fn check_template_name(c: &mut Compile<'_>, path: &str, name: &str, (en, zh): Sa
 
 /// A text with its parameters put in.
 pub(super) fn filled(c: &mut Compile<'_>, path: &str, word: &str, spec: &JobSpec) -> String {
+    check_tags(c, path, word, spec);
+    template::with_params(word, |name| value(spec, name))
+}
+
+/// The same for a line that a shell reads.
+pub(super) fn filled_line(c: &mut Compile<'_>, path: &str, line: &str, spec: &JobSpec) -> String {
+    if !c.is_laid {
+        return filled(c, path, line, spec);
+    }
+    check_tags(c, path, line, spec);
+    template::with_params_for_shell(line, |name| value(spec, name))
+}
+
+fn value(spec: &JobSpec, name: &str) -> Option<String> {
+    spec.params.get(name)?.as_ref().map(Param::to_string)
+}
+
+fn check_tags(c: &mut Compile<'_>, path: &str, word: &str, spec: &JobSpec) {
     for tag in template::tags(word) {
         let (kind, name, known) = match tag {
             Tag::Param(name) => ("params", name, spec.params.contains_key(name)),
@@ -288,14 +326,13 @@ pub(super) fn filled(c: &mut Compile<'_>, path: &str, word: &str, spec: &JobSpec
             c.tell(
                 path,
                 said!(
-                    "says `{{{{ {kind}.{name} }}}}`, and the job has no such name under `{kind}`",
-                    "用到了 `{{{{ {kind}.{name} }}}}`，但作业的 `{kind}` 下没有这个名字"
+                    "says `{{{{ {kind}.{name} }}}}`, and there is no such name under `{kind}`",
+                    "用到了 `{{{{ {kind}.{name} }}}}`，但 `{kind}` 下没有这个名字"
                 ),
                 hint,
             );
         }
     }
-    template::with_params(word, |name| spec.params.get(name).map(Param::to_string))
 }
 
 fn duration_ms(c: &mut Compile<'_>, path: &str, text: &str) -> u64 {
@@ -320,7 +357,7 @@ fn setup(c: &mut Compile<'_>, line: &str, spec: &JobSpec) -> String {
         );
     }
     check_word(c, "setup", line, 0);
-    filled(c, "setup", line, spec)
+    filled_line(c, "setup", line, spec)
 }
 
 /// Variables with their parameters put in.

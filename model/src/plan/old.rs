@@ -31,7 +31,7 @@ pub fn freight<'de, D: Deserializer<'de>>(from: D) -> Result<Freight, D::Error> 
     let input = Option::<Input>::deserialize(from)?;
     Ok(input.map_or_else(Freight::default, |input| match input {
         Input::Directory(path) => {
-            Freight { inputs: vec![InputPlan { name: None, from: Location::Host(path), unpack: false }], ..Freight::default() }
+            Freight { inputs: vec![InputPlan { name: None, from: Location::Host(path).into(), unpack: false }], ..Freight::default() }
         }
         Input::Freight(freight) => freight,
     }))

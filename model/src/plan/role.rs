@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use super::{
     CompletionPlan, PortPlan, RolePlan,
-    compile::{Compile, check_word, env, filled, limited_retries},
+    compile::{Compile, check_word, env, filled, filled_line, limited_retries},
 };
 use crate::{
     ids::RoleName,
+    order::only_line,
     resources::{ANY_ACCELERATOR, Bytes, MIB, Resources, parse_bytes},
     said,
     spec::{Accelerators, Command, Completion, JobSpec, PortCount, Ports, RoleSpec, Size, Threshold, ThresholdWord, join, shown},
-    words::Said,
+    words::{Said, Words},
 };
 
 pub(crate) const CPUS_MAX: f64 = 100_000.0;
@@ -62,7 +63,7 @@ pub(super) fn compile(c: &mut Compile<'_>, path: &str, role: &RoleSpec, job: &Jo
     let (tasks, counted) = tasks(c, &join(path, "tasks"), role.tasks);
     let (min_failed, min_succeeded) = completion(c, &join(path, "completion"), &role.completion, counted);
     let at = |key: &str| join(path, key);
-    let command = command(c, &at("command"), &role.command).iter().map(|word| filled(c, &at("command"), word, job)).collect();
+    let command = filled_command(c, &at("command"), &role.command, job);
     let cpus_milli = role.cpus.map_or(c.house.cpus_milli_default, |cpus| cpus_milli(c, &at("cpus"), cpus));
     Unnamed {
         tasks,
@@ -95,6 +96,13 @@ fn tasks(c: &mut Compile<'_>, path: &str, tasks: Option<u32>) -> (u32, Option<u3
         said!("write a number from 1 to {most}", "请写 1 到 {most} 之间的数"),
     );
     (tasks, None)
+}
+
+fn filled_command(c: &mut Compile<'_>, path: &str, given: &Command, job: &JobSpec) -> Vec<String> {
+    let words = command(c, path, given);
+    let line = only_line(&words);
+    let fill = |(at, word): (usize, &String)| if line == Some(at) { filled_line(c, path, word, job) } else { filled(c, path, word, job) };
+    words.iter().enumerate().map(fill).collect()
 }
 
 fn command(c: &mut Compile<'_>, path: &str, command: &Command) -> Vec<String> {
@@ -224,14 +232,21 @@ fn accelerators(c: &mut Compile<'_>, path: &str, wanted: &Accelerators) -> BTree
 }
 
 fn check_label(c: &mut Compile<'_>, path: &str, label: &str, (en, zh): Said) {
-    let good = |it: char| it.is_ascii_alphanumeric() || "._~-".contains(it);
-    if label.is_empty() || label.len() > LABEL_CHARACTERS_MAX || !label.chars().all(good) {
-        let hint = said!(
-            "use 1 to {LABEL_CHARACTERS_MAX} letters, digits, `-`, `.`, `_` and `~`",
-            "请用 1 到 {LABEL_CHARACTERS_MAX} 个字母、数字、`-`、`.`、`_` 或 `~`"
-        );
-        c.tell(path, (format!("{} is not a name for {en}", shown(label)), format!("{} 不能用作{zh}", shown(label))), hint);
+    if let Some((message, hint)) = bad_label(label, (en, zh)) {
+        c.tell(path, message, hint);
     }
+}
+
+/// What is wrong with the name of a type of accelerator or of a port, and what to do about it.
+pub(crate) fn bad_label(label: &str, (en, zh): Said) -> Option<(Words, Words)> {
+    let good = |it: char| it.is_ascii_alphanumeric() || "._~-".contains(it);
+    let is_bad = label.is_empty() || label.len() > LABEL_CHARACTERS_MAX || !label.chars().all(good);
+    let hint = said!(
+        "use 1 to {LABEL_CHARACTERS_MAX} letters, digits, `-`, `.`, `_` and `~`",
+        "请用 1 到 {LABEL_CHARACTERS_MAX} 个字母、数字、`-`、`.`、`_` 或 `~`"
+    );
+    let message = Words::new(format!("{} is not a name for {en}", shown(label)), format!("{} 不能用作{zh}", shown(label)));
+    is_bad.then_some((message, hint))
 }
 
 fn ports(c: &mut Compile<'_>, path: &str, ports: &Ports) -> BTreeMap<String, PortPlan> {

@@ -39,6 +39,7 @@ impl Plan {
         }
         facts.extend(self.keep_failed_ms.map(|ms| ("keep failed".into(), show_duration_ms(ms))));
         facts.extend(self.framework.as_ref().map(|it| ("framework".into(), it.to_string())));
+        facts.extend(self.algorithm.as_ref().map(|it| ("algorithm".into(), it.to_string())));
         facts.extend(self.params.iter().map(|(name, value)| ("param".into(), format!("{name}={}", harmless(&value.to_string())))));
         facts.extend(self.secrets.iter().map(|(name, plan)| ("secret".into(), secret(name, plan))));
         facts.extend(self.code.as_ref().map(|code| ("/code".into(), harmless(&code.to_string()))));

@@ -30,6 +30,9 @@ pub struct PlanView {
     pub keep_failed_ms: Option<u64>,
     /// Such as `pytorch@2.9`.
     pub framework: Option<String>,
+    /// What the job was made from, such as `mnist-mlp@2`.
+    #[serde(default)]
+    pub algorithm: Option<String>,
     #[schema(value_type = Object)]
     pub params: IndexMap<String, Param>,
     /// Their names.
@@ -123,6 +126,7 @@ impl From<&Plan> for PlanView {
             stop_grace_ms: plan.stop_grace_ms,
             keep_failed_ms: plan.keep_failed_ms,
             framework: plan.framework.as_ref().map(ToString::to_string),
+            algorithm: plan.algorithm.as_ref().map(ToString::to_string),
             params: plan.params.clone(),
             secrets: plan.secrets.keys().cloned().collect(),
             conventions: plan.conventions.iter().map(|it| it.text().to_owned()).collect(),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Beginning, Plan};
 use crate::{
     code::CodePlan,
+    dataset::DatasetVersion,
     ids::VolumeName,
     location::Location,
     said,
@@ -16,36 +17,65 @@ use crate::{
 impl Plan {
     /// Everything that is wrong with the volumes it names, given those there are for its owner.
     pub fn volume_problems(&self, known: &BTreeMap<VolumeName, Volume>) -> Vec<Problem> {
-        let problem = |(key, location, is_written): (String, &Location, bool)| {
-            let name = location.volume()?;
-            match known.get(name) {
-                None => Some(unknown(key, name, known)),
-                Some(Volume::Http { .. }) if is_written => {
-                    let message = said!(
-                        "the volume `{name}` is a web server's, and nothing can be written there",
-                        "数据卷 `{name}` 是网页服务器，无法往那里写文件"
-                    );
-                    Some(Problem::new(key, message).hint(("write to a bucket or to a local volume", "请写到对象存储桶或本地数据卷")))
-                }
-                Some(Volume::Claim { .. }) => Some(not_on_this_machine(key, name, ("a Kubernetes claim", "Kubernetes 存储声明"))),
-                Some(Volume::Nfs { .. }) => Some(not_on_this_machine(key, name, ("an NFS export", "NFS 导出目录"))),
-                Some(Volume::Local { .. } | Volume::S3 { .. } | Volume::Http { .. }) => None,
-            }
-        };
-        self.places().into_iter().filter_map(problem).collect()
+        self.places().into_iter().filter_map(|place| place.problem(known)).collect()
     }
 
-    /// Every place with its key in the job file, and whether it is written to.
-    fn places(&self) -> Vec<(String, &Location, bool)> {
+    /// Every place that is named.
+    fn places(&self) -> Vec<Place<'_>> {
         let key = |one: &str, several: &str, name: &Option<String>| name.as_ref().map_or(one.to_owned(), |name| join(several, name));
-        let code = self.code.iter().filter_map(|code| if let CodePlan::At(at) = code { Some(("code".into(), at, false)) } else { None });
-        let inputs = self.freight.inputs.iter().map(|it| (key("input", "inputs", &it.name), &it.from, false));
-        let outputs = self.freight.outputs.iter().map(|it| (key("output", "outputs", &it.name), &it.to, true));
-        let logs = self.freight.logs.iter().map(|at| ("logs".into(), at, true));
-        let from =
-            self.freight.from.iter().filter_map(|it| if let Beginning::At(at) = it { Some(("from".into(), at, false)) } else { None });
+        let read = |key: String, at| Place { key, at, is_written: false, dataset: None };
+        let code = self.code.iter().filter_map(|code| if let CodePlan::At(at) = code { Some(read("code".into(), at)) } else { None });
+        let inputs = self
+            .freight
+            .inputs
+            .iter()
+            .filter_map(|it| Some(Place { dataset: it.from.version(), ..read(key("input", "inputs", &it.name), it.from.place()?) }));
+        let written = |key: String, at| Place { is_written: true, ..read(key, at) };
+        let outputs = self.freight.outputs.iter().map(|it| written(key("output", "outputs", &it.name), &it.to));
+        let logs = self.freight.logs.iter().map(|at| written("logs".into(), at));
+        let from = self.freight.from.iter().filter_map(|it| if let Beginning::At(at) = it { Some(read("from".into(), at)) } else { None });
         code.chain(inputs).chain(outputs).chain(logs).chain(from).collect()
     }
+}
+
+struct Place<'a> {
+    /// In the job file.
+    key: String,
+    at: &'a Location,
+    is_written: bool,
+    /// What stands for the place in the job file, if it does not name it itself.
+    dataset: Option<&'a DatasetVersion>,
+}
+
+impl Place<'_> {
+    fn problem(self, known: &BTreeMap<VolumeName, Volume>) -> Option<Problem> {
+        let Self { key, is_written, dataset, .. } = self;
+        let name = self.at.volume()?;
+        match (known.get(name), dataset) {
+            (None, None) => Some(unknown(key, name, known)),
+            (None, Some(dataset)) => Some(not_theirs(key, dataset, name)),
+            (Some(Volume::Http { .. }), _) if is_written => {
+                let message = said!(
+                    "the volume `{name}` is a web server's, and nothing can be written there",
+                    "数据卷 `{name}` 是网页服务器，无法往那里写文件"
+                );
+                Some(Problem::new(key, message).hint(("write to a bucket or to a local volume", "请写到对象存储桶或本地数据卷")))
+            }
+            (Some(Volume::Claim { .. }), _) => Some(not_on_this_machine(key, name, ("a Kubernetes claim", "Kubernetes 存储声明"))),
+            (Some(Volume::Nfs { .. }), _) => Some(not_on_this_machine(key, name, ("an NFS export", "NFS 导出目录"))),
+            (Some(Volume::Local { .. } | Volume::S3 { .. } | Volume::Http { .. }), _) => None,
+        }
+    }
+}
+
+/// Whoever may name a dataset may not therefore enter the volume it points into.
+fn not_theirs(key: String, dataset: &DatasetVersion, volume: &VolumeName) -> Problem {
+    let (name, at) = (dataset.name(), dataset.at.without_query());
+    let message = said!("{name} is at {at}, and you have no volume `{volume}`", "{name} 的数据在 {at}，而你没有数据卷 `{volume}`");
+    Problem::new(key, message).hint((
+        "ask an administrator to add the volume for everyone, or choose another dataset: `trainmaster datasets list`",
+        "请管理员把这个数据卷添加给所有人，或换一个数据集：`trainmaster datasets list`",
+    ))
 }
 
 /// Said before anything runs: at the end of a training it would be too late.
@@ -60,15 +90,21 @@ fn not_on_this_machine(key: String, name: &VolumeName, (what, zh): (&str, &str))
     ))
 }
 
-fn unknown(key: String, name: &VolumeName, known: &BTreeMap<VolumeName, Volume>) -> Problem {
+/// The first few by name, and how many there are besides.
+pub(super) fn named_and_more(names: impl ExactSizeIterator<Item = String>) -> Words {
     const NAMES_TOLD_MAX: usize = 10;
-    let names = || known.keys().map(VolumeName::as_str);
-    let told: Vec<String> = names().take(NAMES_TOLD_MAX).map(|name| format!("`{name}`")).collect();
+    let count = names.len();
+    let told: Vec<String> = names.take(NAMES_TOLD_MAX).map(|name| format!("`{name}`")).collect();
     let (first, first_zh) = (told.join(", "), told.join("、"));
-    let Words { en: all, zh: all_zh } = match known.len().saturating_sub(NAMES_TOLD_MAX) {
+    match count.saturating_sub(NAMES_TOLD_MAX) {
         0 => Words::new(first, first_zh),
         more => said!("{first} and {more} more", "{first_zh}，另有 {more} 个"),
-    };
+    }
+}
+
+fn unknown(key: String, name: &VolumeName, known: &BTreeMap<VolumeName, Volume>) -> Problem {
+    let names = || known.keys().map(VolumeName::as_str);
+    let Words { en: all, zh: all_zh } = named_and_more(known.keys().map(ToString::to_string));
     let hint = match (nearest(name.as_str(), names()), known.len()) {
         (_, 0) => {
             said!("there are no volumes yet; `trainmaster volumes add` makes one", "还没有任何数据卷；用 `trainmaster volumes add` 添加")

@@ -50,7 +50,7 @@ impl<'a> Circle<'a> {
     pub fn new(gang: Gang<'a>, unplaced: Unplaced) -> Self {
         let plan = gang.plan;
         let places: BTreeMap<(&RoleName, u32), &Place> = gang.places.iter().map(|it| ((&it.role, it.index), it)).collect();
-        let mut peers = Vec::new();
+        let mut peers = Vec::with_capacity(plan.task_count() as usize);
         for role in &plan.roles {
             let server = ports::server_label(plan, role);
             for index in 0..role.tasks {

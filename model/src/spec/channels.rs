@@ -89,8 +89,8 @@ impl From<String> for Output {
 }
 
 const INPUT_HINT: Said = (
-    "write a volume and a path such as `data:mnist`, a directory, a URL, or a map with `from`",
-    "请写数据卷加路径（如 `data:mnist`）、目录、URL，或带 `from` 的键值对",
+    "write a volume and a path such as `data:mnist`, a dataset such as `mnist@latest`, a directory, a URL, or a map with `from`",
+    "请写数据卷加路径（如 `data:mnist`）、数据集（如 `mnist@latest`）、目录、URL，或带 `from` 的键值对",
 );
 const OUTPUT_HINT: Said = (
     "write a volume and a path such as `results:digits`, or a map with `to`",
@@ -132,7 +132,7 @@ pub(super) fn output(walk: &mut Walk, field: &Field<'_>) -> Option<Output> {
     Some(Output::Channel(OutputChannel { to: to?, layout, argument, env }))
 }
 
-fn layout(walk: &mut Walk, field: &Field<'_>) -> Option<Layout> {
+pub(crate) fn layout(walk: &mut Walk, field: &Field<'_>) -> Option<Layout> {
     const HINT: Said = (
         "write `chief` for the chief at the place itself and others below their names, or `tasks` for everyone below its name",
         "写 `chief`：主任务直接放在该位置，其余任务放在各自名字的目录下；写 `tasks`：每个任务都放在各自名字的目录下",

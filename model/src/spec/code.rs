@@ -9,7 +9,7 @@ use super::{
 use crate::{located::Value, words::Said};
 
 /// Where the code comes from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(untagged)]
 pub enum Code {
     /// A folder, a repository's address with or without `#ref`, or a volume and path.
@@ -19,7 +19,7 @@ pub enum Code {
     At(CodeAt),
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GitCode {
     pub git: String,
@@ -41,14 +41,14 @@ pub struct GitCode {
 }
 
 /// A folder that was uploaded, by the hash of its file list.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UploadedCode {
     pub upload: String,
 }
 
 /// A directory of the machine that the task runs on, as it is at that moment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodeAt {
     pub at: String,
@@ -65,7 +65,7 @@ const HINT: Said = (
     "请写目录的路径、代码仓库（如 `{git: \"https://…\", ref: main}`），或数据卷加路径（如 `data:code`）",
 );
 
-pub(super) fn read(walk: &mut Walk, field: &Field<'_>) -> Option<Code> {
+pub(crate) fn read(walk: &mut Walk, field: &Field<'_>) -> Option<Code> {
     if !matches!(field.node.value, Value::Map(_)) {
         return walk.text(field, HINT).map(Code::Place);
     }

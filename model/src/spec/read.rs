@@ -63,6 +63,7 @@ const OF_A_ROLE: Elsewhere = Elsewhere {
 const OF_THE_JOB: Elsewhere = Elsewhere {
     keys: &[
         "name",
+        "algorithm",
         "description",
         "tags",
         "priority",
@@ -90,9 +91,23 @@ const OF_THE_JOB: Elsewhere = Elsewhere {
 };
 pub(super) const OF_NOTHING_ELSE: Elsewhere = Elsewhere { keys: &[], place: ("", "") };
 
-const TEXT_HINT: Said = ("write a line of text", "请写一行文本");
+pub(crate) const TEXT_HINT: Said = ("write a line of text", "请写一行文本");
 const DURATION_HINT: Said = ("write 90s, 15m, 12h or 7d", "请写成 90s、15m、12h 或 7d 这样");
+pub(crate) const ALGORITHM_HINT: Said =
+    ("write an algorithm and version such as `mnist-mlp@latest`", "请写算法和版本，如 `mnist-mlp@latest`");
 const ENV_HINT: Said = ("write `NAME: value` pairs", "请写成一组 `NAME: value`");
+
+/// Whether an algorithm says what the job does not.
+#[derive(Clone, Copy)]
+enum Kinship {
+    Alone,
+    OfAlgorithm,
+}
+
+/// What a job file of our own names as its algorithm, if it does.
+pub fn algorithm_of(text: &str) -> Option<String> {
+    read_all(text).spec?.algorithm
+}
 
 fn job(walk: &mut Walk, root: &Node) -> Option<JobSpec> {
     let whole = Field { path: String::new(), node: root };
@@ -102,8 +117,11 @@ fn job(walk: &mut Walk, root: &Node) -> Option<JobSpec> {
         ("a job file begins with a line such as `name: digits`", "作业文件以 `name: digits` 这样的一行开头"),
     )?;
     let name = walk.required(keys, "name", ("give the job a name, such as `name: digits`", "请给作业起名，如 `name: digits`"));
+    let algorithm = walk.optional(keys, "algorithm");
+    let kind = if algorithm.is_some() { Kinship::OfAlgorithm } else { Kinship::Alone };
     let spec = JobSpec {
         name: name.and_then(|it| walk.text(&it, TEXT_HINT)).unwrap_or_default(),
+        algorithm: algorithm.and_then(|it| walk.text(&it, ALGORITHM_HINT)),
         description: walk.optional(keys, "description").and_then(|it| walk.text(&it, TEXT_HINT)),
         tags: walk
             .optional(keys, "tags")
@@ -119,7 +137,7 @@ fn job(walk: &mut Walk, root: &Node) -> Option<JobSpec> {
             walk.text(&it, ("write a framework such as `tensorflow` or `pytorch@2.9`", "请写框架名，如 `tensorflow` 或 `pytorch@2.9`"))
         }),
         image: walk.optional(keys, "image").and_then(|it| walk.text(&it, TEXT_HINT)),
-        params: walk.optional(keys, "params").map(|it| params(walk, &it)).unwrap_or_default(),
+        params: walk.optional(keys, "params").map(|it| params(walk, &it, kind)).unwrap_or_default(),
         secrets: walk.optional(keys, "secrets").map(|it| secrets::all(walk, &it)).unwrap_or_default(),
         conventions: walk.optional(keys, "conventions").map(|it| conventions(walk, &it)),
         code: walk.optional(keys, "code").and_then(|it| code::read(walk, &it)),
@@ -139,7 +157,7 @@ fn job(walk: &mut Walk, root: &Node) -> Option<JobSpec> {
             walk.text(&it, ("write a job and version such as `digits@2`, or a place", "请写作业和版本（如 `digits@2`），或一个位置"))
         }),
         env: walk.optional(keys, "env").map(|it| env(walk, &it)).unwrap_or_default(),
-        roles: roles(walk, keys),
+        roles: roles(walk, keys, kind),
     };
     walk.no_more(keys, &OF_A_ROLE);
     Some(spec)
@@ -151,14 +169,18 @@ fn named<T>(walk: &mut Walk, field: &Field<'_>, read: fn(&mut Walk, &Field<'_>) 
     named.into_iter().filter_map(|(name, field, _)| Some((name.to_owned(), read(walk, &field)?))).collect()
 }
 
-fn roles(walk: &mut Walk, keys: &mut Keys<'_>) -> IndexMap<String, RoleSpec> {
-    let hint = ("write `worker:` and under it at least `command: …`", "请写 `worker:`，并在它下面至少写 `command: …`");
-    let Some(field) = walk.required_or_meant(keys, "roles", hint) else { return IndexMap::new() };
-    let named = walk.open_map(&field, hint);
-    named.into_iter().map(|(name, field, place)| (name.to_owned(), role(walk, &field, place))).collect()
+fn roles(walk: &mut Walk, keys: &mut Keys<'_>, kind: Kinship) -> IndexMap<String, RoleSpec> {
+    const HINT: Said = ("write `worker:` and under it at least `command: …`", "请写 `worker:`，并在它下面至少写 `command: …`");
+    let field = match kind {
+        Kinship::Alone => walk.required_or_meant(keys, "roles", HINT),
+        Kinship::OfAlgorithm => walk.optional(keys, "roles"),
+    };
+    let Some(field) = field else { return IndexMap::new() };
+    let named = walk.open_map(&field, HINT);
+    named.into_iter().map(|(name, field, place)| (name.to_owned(), role(walk, &field, (place, kind)))).collect()
 }
 
-fn role(walk: &mut Walk, field: &Field<'_>, place: Place) -> RoleSpec {
+fn role(walk: &mut Walk, field: &Field<'_>, (place, kind): (Place, Kinship)) -> RoleSpec {
     let nothing = Node { place, value: Value::Map(Vec::new()) };
     // `worker:` with nothing under it is a role without a command, not a value of the wrong shape.
     let node = if is_null(field.node) { &nothing } else { field.node };
@@ -170,7 +192,10 @@ fn role(walk: &mut Walk, field: &Field<'_>, place: Place) -> RoleSpec {
     let keys = &mut keys;
     let spec = RoleSpec {
         tasks: walk.optional(keys, "tasks").and_then(|it| count(walk, &it, 1)),
-        command: command(walk, keys),
+        command: match kind {
+            Kinship::Alone => walk.required(keys, "command", COMMAND_HINT).map(|it| command(walk, &it)).unwrap_or_default(),
+            Kinship::OfAlgorithm => walk.optional(keys, "command").map(|it| command(walk, &it)).unwrap_or_default(),
+        },
         image: walk.optional(keys, "image").and_then(|it| walk.text(&it, TEXT_HINT)),
         retries: walk.optional(keys, "retries").and_then(|it| count(walk, &it, 0)),
         cpus: walk.optional(keys, "cpus").and_then(|it| number(walk, &it)),
@@ -186,26 +211,26 @@ fn role(walk: &mut Walk, field: &Field<'_>, place: Place) -> RoleSpec {
     spec
 }
 
-fn command(walk: &mut Walk, keys: &mut Keys<'_>) -> Command {
-    const HINT: Said = (
-        "write a line such as `command: python3 train.py`, or a list of words",
-        "请写一行命令，如 `command: python3 train.py`，或由各个词组成的列表",
-    );
-    let Some(field) = walk.required(keys, "command", HINT) else { return Command::default() };
+pub(crate) const COMMAND_HINT: Said = (
+    "write a line such as `command: python3 train.py`, or a list of words",
+    "请写一行命令，如 `command: python3 train.py`，或由各个词组成的列表",
+);
+
+pub(crate) fn command(walk: &mut Walk, field: &Field<'_>) -> Command {
     if !matches!(field.node.value, Value::List(_)) {
-        return walk.text(&field, HINT).map(Command::Line).unwrap_or_default();
+        return walk.text(field, COMMAND_HINT).map(Command::Line).unwrap_or_default();
     }
-    let words = walk.list(&field, HINT).unwrap_or_default();
+    let words = walk.list(field, COMMAND_HINT).unwrap_or_default();
     Command::Words(words.iter().filter_map(|it| walk.word(it, ("put the word in quotes", "请给这个词加上引号"))).collect())
 }
 
-pub(super) fn texts(walk: &mut Walk, field: &Field<'_>, hint: Said) -> Vec<String> {
+pub(crate) fn texts(walk: &mut Walk, field: &Field<'_>, hint: Said) -> Vec<String> {
     let items = walk.list(field, hint).unwrap_or_default();
     items.iter().filter_map(|it| walk.text(it, hint)).collect()
 }
 
 /// Values are taken by the letters they were written with: `BATCH: 64` is the text `64`.
-fn env(walk: &mut Walk, field: &Field<'_>) -> BTreeMap<String, String> {
+pub(crate) fn env(walk: &mut Walk, field: &Field<'_>) -> BTreeMap<String, String> {
     let named = walk.open_map(field, ENV_HINT);
     let hint = |it: &Field<'_>| {
         if is_null(it.node) {
@@ -219,11 +244,11 @@ fn env(walk: &mut Walk, field: &Field<'_>) -> BTreeMap<String, String> {
 }
 
 /// The plan tells a number below `least`; here it is only said what to write.
-pub(super) fn count(walk: &mut Walk, field: &Field<'_>, least: u32) -> Option<u32> {
+pub(crate) fn count(walk: &mut Walk, field: &Field<'_>, least: u32) -> Option<u32> {
     walk.whole(field, said!("a whole number, {least} or more", "不小于 {least} 的整数"), ("write a number such as 2", "请写一个数，如 2"))
 }
 
-pub(super) fn truth(walk: &mut Walk, field: &Field<'_>) -> Option<bool> {
+pub(crate) fn truth(walk: &mut Walk, field: &Field<'_>) -> Option<bool> {
     if let Some((_, Kind::Bool(value))) = scalar(field.node) {
         return Some(value);
     }
@@ -245,12 +270,16 @@ fn retries(walk: &mut Walk, field: &Field<'_>) -> Option<Retries> {
     }
 }
 
-fn params(walk: &mut Walk, field: &Field<'_>) -> IndexMap<String, Param> {
+fn params(walk: &mut Walk, field: &Field<'_>, kind: Kinship) -> IndexMap<String, Option<Param>> {
     let named = walk.open_map(field, ("write `NAME: value` pairs", "请写成一组 `NAME: value`"));
-    named.into_iter().filter_map(|(name, field, _)| Some((name.to_owned(), param(walk, &field)?))).collect()
+    let one = |walk: &mut Walk, field: &Field<'_>| match kind {
+        Kinship::OfAlgorithm if is_null(field.node) => Some(None),
+        Kinship::OfAlgorithm | Kinship::Alone => param(walk, field).map(Some),
+    };
+    named.into_iter().filter_map(|(name, field, _)| Some((name.to_owned(), one(walk, &field)?))).collect()
 }
 
-fn param(walk: &mut Walk, field: &Field<'_>) -> Option<Param> {
+pub(crate) fn param(walk: &mut Walk, field: &Field<'_>) -> Option<Param> {
     match scalar(field.node) {
         Some((_, Kind::Bool(value))) => Some(Param::Truth(value)),
         Some((scalar, Kind::Int(value))) => Some(i64::try_from(value).map_or_else(|_| Param::Text(scalar.text.clone()), Param::Whole)),
@@ -295,7 +324,7 @@ fn priority(walk: &mut Walk, field: &Field<'_>) -> Option<i32> {
     )
 }
 
-fn number(walk: &mut Walk, field: &Field<'_>) -> Option<f64> {
+pub(crate) fn number(walk: &mut Walk, field: &Field<'_>) -> Option<f64> {
     match scalar(field.node) {
         Some((_, Kind::Int(number))) => Some(number as f64),
         Some((_, Kind::Float(number))) => Some(number),

@@ -9,23 +9,53 @@ use crate::{
     plan::{ACCELERATORS_MAX, CPUS_MAX, DESCRIPTION_CHARACTERS_MAX, DURATION_MS_MAX, MEMORY_BYTES_MAX, TAG_CHARACTERS_MAX, TAGS_MAX},
 };
 
-const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
+pub(crate) const VARIABLE: &str = "^[A-Za-z_][A-Za-z0-9_]*$";
 /// What a template can name.
-const PARAM: &str = "^[A-Za-z_][A-Za-z0-9_.-]*$";
-const LABEL: &str = "^[A-Za-z0-9._~-]{1,64}$";
+pub(crate) const PARAM: &str = "^[A-Za-z_][A-Za-z0-9_.-]*$";
+pub(crate) const LABEL: &str = "^[A-Za-z0-9._~-]{1,64}$";
 const SIZE: &str = "^\\s*[0-9]*\\.?[0-9]*\\s*([bB]|[kKmMgGtT]([iI]?[bB]?)?)?\\s*$";
 const DURATION: &str = "^\\s*([0-9]+|([0-9]+(ms|s|m|h|d))+)\\s*$";
 const SECONDS_MAX: u64 = DURATION_MS_MAX / 1000;
 
 pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(JobSpec).to_value()
+    let mut schema = schemars::schema_for!(JobSpec).to_value();
+    let rule = rule_of_algorithms();
+    schema.as_object_mut().expect("the schema is a map").extend(rule.as_object().expect("the rule is a map").clone());
+    schema
+}
+
+/// Only with an algorithm a job may leave out its roles, their commands, and a parameter with `null`; and some keys only without one.
+fn rule_of_algorithms() -> serde_json::Value {
+    let nothing = || serde_json::json!({ "type": "null" });
+    let its_own = ["code", "framework", "image", "requirements", "setup", "input"].map(|key| (key.to_owned(), nothing()));
+    let mut with: serde_json::Map<_, _> = its_own.into_iter().collect();
+    with.insert("roles".into(), serde_json::json!({ "additionalProperties": { "properties": { "command": false, "image": nothing() } } }));
+    serde_json::json!({
+        "if": { "required": ["algorithm"], "properties": { "algorithm": { "type": "string" } } },
+        "then": { "properties": with },
+        "else": {
+            "required": ["roles"],
+            "properties": {
+                "params": { "additionalProperties": word() },
+                "roles": { "type": "object", "minProperties": 1, "additionalProperties": { "required": ["command"] } },
+            },
+        },
+    })
+}
+
+pub(super) fn algorithm(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": ["string", "null"],
+        "pattern": "^[A-Za-z0-9][A-Za-z0-9._~-]{0,63}@([1-9][0-9]*|latest)$",
+        "examples": ["mnist-mlp@2", "mnist-mlp@latest"],
+    })
 }
 
 pub(super) fn name(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "string", "pattern": JobName::PATTERN, "examples": ["digits", "bert-large.v2"] })
 }
 
-pub(super) fn description(_: &mut SchemaGenerator) -> Schema {
+pub(crate) fn description(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["string", "null"], "maxLength": DESCRIPTION_CHARACTERS_MAX })
 }
 
@@ -51,11 +81,11 @@ pub(super) fn duration(_: &mut SchemaGenerator) -> Schema {
 }
 
 /// Numbers and truth values are taken by the letters they were written with.
-fn word() -> Schema {
+pub(crate) fn word() -> Schema {
     json_schema!({ "type": ["string", "number", "boolean"] })
 }
 
-pub(super) fn env(_: &mut SchemaGenerator) -> Schema {
+pub(crate) fn env(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": ["object", "null"],
         "propertyNames": { "pattern": VARIABLE, "not": { "pattern": "^TRAINMASTER_" } },
@@ -68,12 +98,12 @@ pub(super) fn retries(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "anyOf": [count, { "enum": ["always", "forever"] }] })
 }
 
-pub(super) fn framework(_: &mut SchemaGenerator) -> Schema {
+pub(crate) fn framework(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["string", "null"], "pattern": Framework::PATTERN, "examples": ["tensorflow", "keras", "pytorch@2.9", "jax", "python"] })
 }
 
 pub(super) fn params(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": ["object", "null"], "propertyNames": { "pattern": PARAM }, "additionalProperties": word() })
+    json_schema!({ "type": ["object", "null"], "propertyNames": { "pattern": PARAM }, "additionalProperties": { "type": ["string", "number", "boolean", "null"] } })
 }
 
 pub(super) fn secrets(_: &mut SchemaGenerator) -> Schema {
@@ -88,7 +118,7 @@ pub(super) fn conventions(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["array", "null"], "items": { "enum": Convention::ALL.map(Convention::text) } })
 }
 
-pub(super) fn code(_: &mut SchemaGenerator) -> Schema {
+pub(crate) fn code(_: &mut SchemaGenerator) -> Schema {
     let git = json_schema!({
         "type": "object",
         "properties": {
@@ -160,14 +190,13 @@ pub(super) fn metrics(_: &mut SchemaGenerator) -> Schema {
 
 pub(super) fn roles(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
-        "type": "object",
+        "type": ["object", "null"],
         "propertyNames": { "pattern": RoleName::PATTERN },
         "additionalProperties": generator.subschema_for::<RoleSpec>(),
-        "minProperties": 1,
     })
 }
 
-pub(super) fn command(_: &mut SchemaGenerator) -> Schema {
+pub(crate) fn command(_: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": ["string", "array"],
         "pattern": "\\S",

@@ -179,7 +179,7 @@ mod tests {
         let role = |command| RoleSpec { command, ..RoleSpec::default() };
         let mut spec = JobSpec { name: "a".into(), description: texts.first().cloned(), tags: texts.to_vec(), ..JobSpec::default() };
         spec.env = texts.iter().enumerate().map(|(n, text)| (format!("V{n}"), text.clone())).collect();
-        spec.params = texts.iter().enumerate().map(|(n, text)| (format!("p{n}"), Param::Text(text.clone()))).collect();
+        spec.params = texts.iter().enumerate().map(|(n, text)| (format!("p{n}"), Some(Param::Text(text.clone())))).collect();
         spec.roles.insert("words".into(), role(Command::Words(texts.to_vec())));
         for (n, text) in texts.iter().enumerate() {
             spec.roles.insert(format!("line{n}"), role(Command::Line(text.clone())));
@@ -198,7 +198,7 @@ mod tests {
         #[test]
         fn numbers_are_read_as_the_same_numbers(whole: i64, number in prop::num::f64::NORMAL | prop::num::f64::ZERO | prop::num::f64::SUBNORMAL) {
             let mut spec = spec(&["x".to_owned()]);
-            spec.params = [("w".to_owned(), Param::Whole(whole)), ("n".to_owned(), Param::Number(number))].into_iter().collect();
+            spec.params = [("w".to_owned(), Some(Param::Whole(whole))), ("n".to_owned(), Some(Param::Number(number)))].into_iter().collect();
             prop_assert_eq!(read(&to_yaml(&spec)), Ok(spec));
         }
     }

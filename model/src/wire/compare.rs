@@ -195,6 +195,9 @@ pub struct Provenance {
     pub from: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework: Option<String>,
+    /// The algorithm that says what is run and how, such as `mnist-mlp@2`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub algorithm: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<CodeProvenance>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -73,7 +73,7 @@ fn keys_that_are_not_there_twice_there_or_misspelt() {
         (
             job("picture: torch"),
             &[
-                "line 2, column 1: picture: unknown key `picture` (the keys here are name, description, tags, priority, retries, gang, max_duration, stop_grace, keep_failed, framework, image, params, secrets, conventions, code, requirements, setup, input, inputs, output, outputs, logs, metrics, from, env, roles)",
+                "line 2, column 1: picture: unknown key `picture` (the keys here are name, algorithm, description, tags, priority, retries, gang, max_duration, stop_grace, keep_failed, framework, image, params, secrets, conventions, code, requirements, setup, input, inputs, output, outputs, logs, metrics, from, env, roles)",
             ],
         ),
         (
@@ -139,7 +139,7 @@ fn what_yaml_allows_and_we_do_not() {
         (
             text("name: digits\nbase: &base {command: x}\nroles:\n  worker: *base\n"),
             &[
-                "line 2, column 1: base: unknown key `base` (the keys here are name, description, tags, priority, retries, gang, max_duration, stop_grace, keep_failed, framework, image, params, secrets, conventions, code, requirements, setup, input, inputs, output, outputs, logs, metrics, from, env, roles)",
+                "line 2, column 1: base: unknown key `base` (the keys here are name, algorithm, description, tags, priority, retries, gang, max_duration, stop_grace, keep_failed, framework, image, params, secrets, conventions, code, requirements, setup, input, inputs, output, outputs, logs, metrics, from, env, roles)",
                 "line 2, column 7: an anchor (`&name`) is not taken in job files (remove it and write the value out where it is used)",
                 "line 4, column 11: an alias (`*name`) is not taken in job files (write the value out)",
             ],

@@ -48,8 +48,8 @@ fn parameters_and_secrets_that_cannot_be_put_in() {
         (
             "name: a\nparams: {lr: 1}\nroles: {w: {command: 'train {{ params.lt }} {{ secrets.key }}'}}".into(),
             &[
-                "line 3, column 22: roles.w.command: says `{{ params.lt }}`, and the job has no such name under `params` (add `lt` under `params`, or write `\\{{` for the letters themselves)",
-                "line 3, column 22: roles.w.command: says `{{ secrets.key }}`, and the job has no such name under `secrets` (add `key` under `secrets`, or write `\\{{` for the letters themselves)",
+                "line 3, column 22: roles.w.command: says `{{ params.lt }}`, and there is no such name under `params` (add `lt` under `params`, or write `\\{{` for the letters themselves)",
+                "line 3, column 22: roles.w.command: says `{{ secrets.key }}`, and there is no such name under `secrets` (add `key` under `secrets`, or write `\\{{` for the letters themselves)",
             ],
         ),
         (job("secrets: {key: }"), &["line 2, column 14: secrets.key: must be text, not nothing (write \"\" for an empty value)"]),
@@ -62,7 +62,7 @@ fn parameters_and_secrets_that_cannot_be_put_in() {
         (
             "name: a\nenv: {KEY: '{{ secrets.key }}'}\nroles: {w: {command: x}}".into(),
             &[
-                "line 2, column 7: env.KEY: says `{{ secrets.key }}`, and the job has no such name under `secrets` (add `key` under `secrets`, or write `\\{{` for the letters themselves)",
+                "line 2, column 7: env.KEY: says `{{ secrets.key }}`, and there is no such name under `secrets` (add `key` under `secrets`, or write `\\{{` for the letters themselves)",
             ],
         ),
     ]);

@@ -122,6 +122,25 @@ fn links_stay_links_and_those_that_lead_out_are_left_out_with_a_word() {
 }
 
 #[test]
+fn what_a_server_keeps_is_never_code() {
+    let kept = [("house/run-secret", "s"), ("house/admin-token", "t"), ("house/store.db", "d"), ("house/runs/1/output/w.bin", "w")];
+    let folder = Folder::new(&kept);
+    folder.put("train.py", "");
+    folder.put("other/store.db", "somebody's own");
+    let packed = folder.pack();
+    assert_eq!(folder.taken(), "other/store.db train.py");
+    assert_eq!(packed.notes, ["house is where a server keeps its data and keys, and was left out"]);
+    for inside in ["house", "house/runs", "house/runs/1/output"] {
+        let refused = pack(&folder.path().join(inside), CodeLimits::default()).err().expect("it is refused");
+        assert!(
+            refused.body.message.ends_with("is where a server keeps its data and keys, which no task may see"),
+            "{}",
+            refused.body.message
+        );
+    }
+}
+
+#[test]
 fn whatever_is_no_file_is_left_out_and_names_may_have_any_byte() {
     let folder = Folder::new(&[("train.py", "")]);
     nix::unistd::mkfifo(&folder.path().join("pipe"), nix::sys::stat::Mode::S_IRWXU).unwrap();

@@ -42,7 +42,7 @@ pub fn lay(errand: &Errand, inputs: &Inputs<'_>, carried: &mut Carried) -> Resul
     let (source, names) = match from {
         Beginning::Former(former) => (left_by(&dir, former, errand)?, Names::AsTheyAre),
         Beginning::At(location) => {
-            let input = InputPlan { name: None, from: location.clone(), unpack: false };
+            let input = InputPlan { name: None, from: location.clone().into(), unpack: false };
             (inputs.bring(&input, "/output", carried)?, Names::Keys)
         }
         Beginning::Job(text) => return Err(user(format!("nobody has said which job `{text}` is"))),

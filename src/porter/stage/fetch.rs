@@ -7,7 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use model::{resources::Bytes, task::Whose};
+use model::{
+    dataset::{DatasetVersion, Held},
+    resources::Bytes,
+    task::Whose,
+};
 use tokio::{runtime::Runtime, task::JoinSet};
 
 use super::{
@@ -19,7 +23,7 @@ use super::{
     patience::Patience,
     progress::Progress,
     room::{self, Need},
-    shelf::{self, Building, Facts, Held, Shelf},
+    shelf::{self, Building, Facts, Held as HeldTree, Shelf},
     source::Source,
 };
 use crate::{
@@ -48,6 +52,15 @@ pub struct Fetcher<'a> {
     pub runtime: &'a Runtime,
 }
 
+/// What has to be so before anything is fetched.
+#[derive(Clone, Copy)]
+pub enum Terms<'a> {
+    Any,
+    AtMost(Most),
+    /// It is still what it was when it was made a version of a dataset.
+    As(&'a DatasetVersion),
+}
+
 /// How much may be fetched, and what rule says so.
 #[derive(Clone, Copy)]
 pub struct Most {
@@ -64,13 +77,13 @@ enum NoTree {
 
 impl Fetcher<'_> {
     /// Everything that the source has, held against removal.
-    pub fn fetch(&self, source: &Source, most: Option<Most>) -> Result<(Held, Manifest), Failed> {
+    pub fn fetch(&self, source: &Source, terms: Terms<'_>) -> Result<(HeldTree, Manifest), Failed> {
         let mut last = None;
         for _ in 0..LISTINGS_MAX {
             let patience = Arc::new(Patience::new(Duration::from_millis(self.rules.patience_ms)));
             let listed = self.runtime.block_on(patience.with(async || Manifest::of(source).await));
             let manifest = listed.map_err(failed)?;
-            within(&manifest, source, most)?;
+            agreed(&manifest, source, terms)?;
             match self.tree(source, &manifest, &patience) {
                 Ok(held) => return Ok((held, manifest)),
                 Err(NoTree::Changed(error)) => last = Some(error),
@@ -81,7 +94,7 @@ impl Fetcher<'_> {
         Err(Failed { why: format!("{} changes faster than it can be fetched: {why}", source.label()), whose: Whose::User })
     }
 
-    fn tree(&self, source: &Source, manifest: &Manifest, patience: &Arc<Patience>) -> Result<Held, NoTree> {
+    fn tree(&self, source: &Source, manifest: &Manifest, patience: &Arc<Patience>) -> Result<HeldTree, NoTree> {
         let trouble = |error: io::Error| NoTree::Failed(disk_trouble(source, &error));
         let (name, changed) = (manifest.name(), RefCell::new(None));
         let place = self.shelf.tree(&name);
@@ -196,11 +209,17 @@ async fn fetch_all<'a>(
     Ok(whole)
 }
 
-fn within(manifest: &Manifest, source: &Source, most: Option<Most>) -> Result<(), Failed> {
-    match most.filter(|most| manifest.bytes > most.bytes) {
-        Some(most) => Err(too_much(source.label(), &manifest.size(), most)),
-        None => Ok(()),
+fn agreed(manifest: &Manifest, source: &Source, terms: Terms<'_>) -> Result<(), Failed> {
+    match terms {
+        Terms::AtMost(most) if manifest.bytes > most.bytes => Err(too_much(source.label(), &manifest.size(), most)),
+        Terms::Any | Terms::AtMost(_) => Ok(()),
+        Terms::As(version) => as_promised(version, &manifest.held(source)),
     }
+}
+
+/// A version of a dataset that is not what it was is nobody's to mend but a person's.
+pub fn as_promised(version: &DatasetVersion, now: &Held) -> Result<(), Failed> {
+    version.broken_by(now).map_or(Ok(()), |why| Err(Failed { why, whose: Whose::User }))
 }
 
 pub fn too_much(label: &str, size: &str, most: Most) -> Failed {

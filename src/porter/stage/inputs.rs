@@ -6,20 +6,34 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use model::{channels::InputPlan, location::Location, provenance::InputFound, resources::Bytes, task::Whose};
+use model::{
+    channels::InputPlan,
+    dataset::{DatasetVersion, Held},
+    location::Location,
+    provenance::{Content, InputFound},
+    resources::Bytes,
+    task::Whose,
+};
 use tokio::runtime::Runtime;
 
 use super::{
     super::{Failed, count, errand::Errand, place::on_this_machine},
     Carried,
-    fetch::{self, Fetcher, Most},
+    fetch::{self, Fetcher, Most, Terms},
     manifest::Manifest,
-    shelf::{Held, Shelf},
+    shelf::{Held as HeldTree, Shelf},
     source::Source,
     unpack::Archive,
     waiting,
 };
-use crate::{config::Staging, rundir::RunDir};
+use crate::{
+    config::Staging,
+    rundir::RunDir,
+    volumes::{
+        self, Store,
+        held::{NotHeld, held},
+    },
+};
 
 pub struct Inputs<'a> {
     errand: &'a Errand,
@@ -35,17 +49,59 @@ impl<'a> Inputs<'a> {
 
     /// Answers where it is: a directory, or one file of this machine. `path` is where the task finds it.
     pub fn bring(&self, input: &InputPlan, path: &str, carried: &mut Carried) -> Result<PathBuf, Failed> {
-        let (place, manifest) = match self.shown(&input.from) {
-            Some(place) => (place?, None),
-            None => self.fetched(&input.from, None, carried).map(|(place, manifest)| (place, Some(manifest)))?,
+        match input.from.version() {
+            None => self.brought(input, path, carried),
+            Some(version) => self.brought(input, path, carried).map_err(|failed| named(version, failed)),
+        }
+    }
+
+    fn brought(&self, input: &InputPlan, path: &str, carried: &mut Carried) -> Result<PathBuf, Failed> {
+        let location = input.from.place().ok_or_else(|| user(format!("nobody has said what {} is", input.from)))?;
+        let (place, manifest, content) = match self.shown(location) {
+            Some(place) => {
+                place.and_then(|place| Ok((self.content(input, &place)?, place))).map(|(content, place)| (place, None, content))?
+            }
+            None => {
+                let terms = input.from.version().map_or(Terms::Any, Terms::As);
+                let (place, manifest) = self.fetched(location, terms, carried)?;
+                let content = manifest.content();
+                (place, Some(manifest), content)
+            }
         };
-        let content = manifest.as_ref().map_or_else(|| count::content(&place), Manifest::content);
         carried.staged.inputs.push(InputFound { path: path.to_owned(), from: input.from.without_query(), content });
         if !input.unpack {
             return Ok(place);
         }
-        let archive = Archive { label: &input.from.to_string(), place: &place, manifest: manifest.as_ref() };
+        let archive = Archive { label: &input.from.without_query(), place: &place, manifest: manifest.as_ref() };
         Ok(keep(archive.unpacked(&self.fetcher()?)?, carried))
+    }
+
+    /// What a place of this machine holds: counted for as long as nobody notices, or all of it where it has to be what it was.
+    fn content(&self, input: &InputPlan, place: &Path) -> Result<Content, Failed> {
+        input.from.version().map_or(Ok(()), |version| self.as_promised(version))?;
+        Ok(count::content(place))
+    }
+
+    fn as_promised(&self, version: &DatasetVersion) -> Result<(), Failed> {
+        let order = &self.errand.order;
+        let opened = match &version.at {
+            Location::Volume { volume, path } => order.volumes.get(volume).map(|it| (volumes::open(it, None), path.as_str())),
+            Location::Host(path) => Some((Store::of_host(path), "")),
+            Location::Url(_) => None,
+        };
+        let (store, path) = opened.ok_or_else(|| user(format!("{} is not of this machine", version.at.without_query())))?;
+        let store = store.map_err(fetch::failed)?;
+        let now = match self.fetcher()?.runtime.block_on(held(&store, path)) {
+            Ok(now) => now,
+            Err(NotHeld::Nothing) => Held { files: 0, bytes: 0, fingerprint: String::new() },
+            Err(NotHeld::Volume(error)) => return Err(fetch::failed(error)),
+            // It was listed in time when it was made a version.
+            Err(NotHeld::TooMuch(most)) => {
+                let why = format!("{} is not {}", version.at.without_query(), most.en);
+                return Err(Failed { why, whose: Whose::Platform });
+            }
+        };
+        fetch::as_promised(version, &now)
     }
 
     /// A directory of code in a volume, held to the house rule about how much code may be.
@@ -53,7 +109,7 @@ impl<'a> Inputs<'a> {
         let most = Most { bytes: self.rules.code_bytes_max, rule: "the most that code in a volume may have (`[code] size_max`)" };
         let place = match self.shown(location) {
             Some(place) => place?,
-            None => self.fetched(location, Some(most), carried)?.0,
+            None => self.fetched(location, Terms::AtMost(most), carried)?.0,
         };
         if !place.is_dir() {
             return Err(user(format!("{location} is a file, and code is a directory; name the directory it is in")));
@@ -73,9 +129,9 @@ impl<'a> Inputs<'a> {
         on_this_machine(location, &self.errand.order.volumes, RunDir::at(&self.errand.dir).private())
     }
 
-    fn fetched(&self, location: &Location, most: Option<Most>, carried: &mut Carried) -> Result<(PathBuf, Manifest), Failed> {
+    fn fetched(&self, location: &Location, terms: Terms<'_>, carried: &mut Carried) -> Result<(PathBuf, Manifest), Failed> {
         let source = self.source(location)?;
-        let (held, manifest) = self.fetcher()?.fetch(&source, most)?;
+        let (held, manifest) = self.fetcher()?.fetch(&source, terms)?;
         Ok((keep(held, carried), manifest))
     }
 
@@ -106,7 +162,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-fn keep(held: Held, carried: &mut Carried) -> PathBuf {
+fn keep(held: HeldTree, carried: &mut Carried) -> PathBuf {
     carried.staged.locks.push(held.lock);
     carried.held.push(held.held);
     carried.lent.extend(held.lent);
@@ -131,6 +187,12 @@ fn size_of(dir: &Path, enough_bytes: u64) -> io::Result<(u64, usize)> {
         }
     }
     Ok((bytes, files))
+}
+
+/// Whoever named a dataset knows it by that name.
+fn named(version: &DatasetVersion, Failed { why, whose }: Failed) -> Failed {
+    let name = version.name().to_string();
+    Failed { why: if why.starts_with(&name) { why } else { format!("{name}: {why}") }, whose }
 }
 
 fn user(why: String) -> Failed {

@@ -3,12 +3,16 @@
 use std::{collections::HashSet, fmt::Write};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use model::{provenance::Content, resources::Bytes};
+use model::{
+    dataset::Held,
+    provenance::Content,
+    resources::{Bytes, grouped},
+};
 
 use super::source::Source;
 use crate::{
     code::key,
-    volumes::{Entry, Listed, Trouble, VolumeError},
+    volumes::{Entry, Listed, Trouble, VolumeError, held::Sum},
 };
 
 /// File systems take no longer names, and the kernel no longer paths.
@@ -70,9 +74,16 @@ impl Manifest {
         Content { fingerprint: self.name(), files: self.files.len() as u64, bytes: self.bytes, newest_ms, partly: None }
     }
 
+    /// What a version of a dataset promises of the same.
+    pub fn held(&self, source: &Source) -> Held {
+        let mut sum = Sum::new(&source.store, &source.path);
+        self.files.iter().for_each(|it| sum.add(&it.entry));
+        sum.held()
+    }
+
     /// Such as `148.2GiB in 1,281,167 files`.
     pub fn size(&self) -> String {
-        format!("{} in {} file{}", Bytes(self.bytes), grouped(self.files.len()), if self.files.len() == 1 { "" } else { "s" })
+        format!("{} in {} file{}", Bytes(self.bytes), grouped(self.files.len() as u64), if self.files.len() == 1 { "" } else { "s" })
     }
 
     /// Refuses names that cannot be files here, rather than give them others.
@@ -88,7 +99,7 @@ impl Manifest {
         bad.truncate(BAD_NAMES_TOLD_MAX);
         let mut words = bad.join("; ");
         if more > 0 {
-            write!(words, "; and {} more like that", grouped(more)).expect("a string takes everything");
+            write!(words, "; and {} more like that", grouped(more as u64)).expect("a string takes everything");
         }
         Err(Trouble::never((
             format!("{words}; name a directory without such files, or rename them"),
@@ -115,13 +126,6 @@ fn short(place: &str) -> String {
         Some((end, _)) => format!("{}…", &place[..end]),
         None => place.to_owned(),
     }
-}
-
-/// `1281167` as `1,281,167`.
-pub fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let starts_group = |index: usize| index > 0 && (digits.len() - index).is_multiple_of(3);
-    digits.chars().enumerate().flat_map(|(index, digit)| starts_group(index).then_some(',').into_iter().chain([digit])).collect()
 }
 
 impl Wanted {
@@ -213,10 +217,5 @@ mod tests {
         assert_eq!(manifest(&["a", "b"]).name(), manifest(&["b", "a"]).name());
         assert_ne!(manifest(&["a", "b"]).name(), manifest(&["a", "c"]).name());
         assert_ne!(manifest(&["a"]).name(), Manifest { directories: Vec::new(), ..manifest(&["a"]) }.name());
-    }
-
-    #[test]
-    fn numbers_have_their_commas() {
-        assert_eq!([0, 999, 1_000, 1_281_167].map(grouped).join(" "), "0 999 1,000 1,281,167");
     }
 }

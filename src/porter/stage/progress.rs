@@ -5,9 +5,8 @@ use std::{
     time::Duration,
 };
 
-use model::resources::Bytes;
+use model::resources::{Bytes, grouped};
 
-use super::manifest::grouped;
 use crate::porter::{errand::Word, say};
 
 const FIRST_WORD_AFTER: Duration = Duration::from_secs(1);
@@ -40,8 +39,8 @@ impl Progress {
     }
 
     fn words(&self) -> String {
-        let (bytes, files) = (Bytes(self.bytes.load(Ordering::Relaxed)), grouped(self.files.load(Ordering::Relaxed)));
-        format!("fetches {}: {bytes} of {}, {files} of {} files", self.label, Bytes(self.total.0), grouped(self.total.1))
+        let (bytes, files) = (Bytes(self.bytes.load(Ordering::Relaxed)), grouped(self.files.load(Ordering::Relaxed) as u64));
+        format!("fetches {}: {bytes} of {}, {files} of {} files", self.label, Bytes(self.total.0), grouped(self.total.1 as u64))
     }
 
     /// Tells until it is dropped. What is there in a second is not worth a word.

@@ -9,7 +9,11 @@ use model::{
 };
 
 use super::{COLUMNS, JOBS, Job, read};
-use crate::store::{Row, Sql, StoreError, quarantine::Kind};
+use crate::store::{
+    Row, Sql, StoreError,
+    quarantine::Kind,
+    runs::{BAD, LIVE},
+};
 
 /// A job in the queue.
 pub struct Queued {
@@ -53,16 +57,22 @@ fn demands(row: &Row<'_>, known: &RefCell<HashMap<String, Vec<Demand>>>) -> Resu
 }
 
 /// Jobs that are no gangs and have begun, and of which some tasks may still wait: not every task has a run, or one
-/// that has ended may be tried again. That those have not succeeded is said because the index of the rest needs to hear it.
+/// that has ended may be tried again.
 pub fn scattered(sql: &Sql<'_>, most: u32) -> Result<Vec<Job>, StoreError> {
-    let question = format!(
-        "SELECT {COLUMNS} FROM {JOBS} WHERE job.gang = 0 AND job.state IN ('starting', 'running')
-            AND ((SELECT COUNT(*) FROM run WHERE run.job = job.id AND run.job_attempt = job.attempt) < job.tasks
-                 OR EXISTS (SELECT 1 FROM run WHERE run.job = job.id AND run.job_attempt = job.attempt
-                                                AND run.state <> 'succeeded' AND run.state IN ('failed', 'stopped', 'unknown')))
-          ORDER BY job.priority DESC, job.id LIMIT $1"
-    );
+    let question = scattered_question();
     sql.query_sound(Kind::Job, &question, &[most.into()], read)
+}
+
+/// As endings are numbered without a gap, those that have ended are known by the last number, and only those that live are counted.
+fn scattered_question() -> String {
+    let of_job = "run.job = job.id AND run.job_attempt = job.attempt";
+    format!(
+        "SELECT {COLUMNS} FROM {JOBS} WHERE job.gang = 0 AND job.state IN ('starting', 'running')
+            AND ((SELECT COALESCE(MAX(end_order), 0) FROM run WHERE {of_job} AND end_order IS NOT NULL)
+                 + (SELECT COUNT(*) FROM run WHERE {of_job} AND run.{LIVE}) < job.tasks
+                 OR EXISTS (SELECT 1 FROM run WHERE {of_job} AND run.{BAD}))
+          ORDER BY job.priority DESC, job.id LIMIT $1"
+    )
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use model::{job::JobState, task::Cause};
+use model::{ids::RoleName, job::JobState, standing::Placed, task::Cause};
 
 use super::*;
 use crate::store::{Store, jobs, testing::*};
@@ -150,16 +150,56 @@ async fn live_runs_are_found_by_their_own_small_index() {
     assert_eq!(plan.await.unwrap()[0], "SCAN run USING INDEX run_live");
 }
 
+/// It is told from the ends of indexes where nobody was left out, and counted where somebody was; in both ways it is the same.
+#[tokio::test]
+async fn how_far_each_role_has_come_is_known_also_where_a_task_was_left_out_or_tried_again() {
+    let place = Place::new();
+    let keys = ["ps-0", "worker-0", "worker-1", "worker-3"].map(|task| run_key(1, task, 1));
+    let store = with_runs(&place, &keys).await;
+    let job = store.read(|sql| jobs::get(sql, job_id(1))).await.unwrap().unwrap();
+    let told = async || {
+        let job = job.clone();
+        let tally = store.read(move |sql| tally(sql, &job)).await.unwrap().unwrap();
+        let role = |(name, it): (&RoleName, &Placed)| format!("{name}: {} of {} good, without {:?}", it.succeeded, it.first, it.left_out);
+        let rest = tally.rest.iter().map(|it| format!("{}#{}", it.task, it.attempt)).collect::<Vec<_>>().join(" ");
+        format!("{}; rest: {rest}", tally.roles.iter().map(role).collect::<Vec<_>>().join("; "))
+    };
+    let (fine, broken) = (Cause::Exited { code: 0 }, Cause::Exited { code: 3 });
+    let mut seen = vec![told().await];
+    assert_eq!(end(&store, &keys[1], fine.clone()).await, Written::Yes);
+    assert_eq!(end(&store, &keys[2], broken).await, Written::Yes);
+    seen.push(told().await);
+    for task in ["worker-2#1", "worker-1#2"] {
+        let (task, attempt) = task.split_once('#').unwrap();
+        let new = NewRun { job_attempt: 1, ..new_run(&run_key(1, task, attempt.parse().unwrap())) };
+        store.write(move |sql| insert(sql, &new)).await.unwrap();
+    }
+    seen.push(told().await);
+    assert_eq!(end(&store, &run_key(1, "worker-1", 2), fine).await, Written::Yes);
+    seen.push(told().await);
+    place.change_by_hand("UPDATE run SET end_order = 'nonsense' WHERE state = 'failed'");
+    seen.push(told().await);
+    insta::assert_snapshot!(seen.join("\n"), @"
+    ps: 0 of 1 good, without []; worker: 0 of 4 good, without [2]; rest: ps-0#1 worker-0#1 worker-1#1 worker-3#1
+    ps: 0 of 1 good, without []; worker: 1 of 4 good, without [2]; rest: ps-0#1 worker-3#1 worker-1#1
+    ps: 0 of 1 good, without []; worker: 1 of 4 good, without []; rest: ps-0#1 worker-2#1 worker-3#1 worker-1#2 worker-1#1
+    ps: 0 of 1 good, without []; worker: 2 of 4 good, without []; rest: ps-0#1 worker-2#1 worker-3#1
+    ps: 0 of 1 good, without []; worker: 2 of 4 good, without []; rest: ps-0#1 worker-2#1 worker-3#1
+    ");
+}
+
 /// A job of a thousand tasks asks these at every ending, and must not be read through each time.
 #[tokio::test]
 async fn what_an_ending_asks_is_answered_by_indexes_that_know_it() {
     let store = Place::new().open();
     let (all, of_role) = (vec!["j".into(), 1.into()], vec!["j".into(), 1.into(), "worker".into()]);
     let questions = [
-        (format!("SELECT {COLUMNS} FROM run WHERE {REST}"), all.clone()),
-        (format!("SELECT COUNT(*) FROM run WHERE {REST}"), all.clone()),
-        (format!("SELECT {COLUMNS} FROM run WHERE {LIVE_OF}"), all),
-        (SUCCEEDED.to_owned(), of_role),
+        (rest(COLUMNS), all.clone()),
+        (format!("SELECT COUNT(*) FROM ({})", rest("1")), all.clone()),
+        (live_of_question(), all.clone()),
+        (format!("SELECT 1 FROM run WHERE {} LIMIT 1", awaited()), all.clone()),
+        (roles::good_question(), all),
+        (roles::LAST.to_owned(), of_role),
         (LAST_ATTEMPT.to_owned(), vec!["j".into(), "worker".into(), 1.into()]),
     ];
     let mut plans = Vec::new();
@@ -168,10 +208,12 @@ async fn what_an_ending_asks_is_answered_by_indexes_that_know_it() {
         plans.push(plan.await.unwrap().into_iter().filter(|it| it.starts_with("S")).collect::<Vec<_>>().join("; "));
     }
     insta::assert_snapshot!(plans.join("\n"), @"
-    SEARCH run USING INDEX run_rest (job=? AND job_attempt=?); SEARCH good USING COVERING INDEX run_good (job=? AND job_attempt=? AND role=? AND task_index=?)
-    SEARCH run USING INDEX run_rest (job=? AND job_attempt=?); SEARCH good USING COVERING INDEX run_good (job=? AND job_attempt=? AND role=? AND task_index=?)
-    SEARCH run USING INDEX run_live_of (job=? AND job_attempt=?)
-    SEARCH run USING COVERING INDEX run_good (job=? AND job_attempt=? AND role=?)
+    SEARCH run USING INDEX run_live (job=?); SEARCH good USING INDEX run_by_task (job=? AND role=? AND task_index=?); SEARCH run USING INDEX run_bad (job=? AND job_attempt=?); SEARCH good USING INDEX run_by_task (job=? AND role=? AND task_index=?)
+    SEARCH run USING INDEX run_live (job=?); SEARCH good USING INDEX run_by_task (job=? AND role=? AND task_index=?); SEARCH run USING INDEX run_bad (job=? AND job_attempt=?); SEARCH good USING INDEX run_by_task (job=? AND role=? AND task_index=?); SCAN (subquery-4)
+    SEARCH run USING INDEX run_live (job=?)
+    SEARCH run USING INDEX run_live (job=? AND attempt=?)
+    SCAN CONSTANT ROW; SCALAR SUBQUERY 1; SEARCH run USING COVERING INDEX run_by_end (job=? AND job_attempt=? AND end_order>?); SCALAR SUBQUERY 2; SEARCH run USING INDEX run_bad (job=? AND job_attempt=?)
+    SEARCH run USING INDEX run_by_task (job=? AND role=?)
     SEARCH run USING COVERING INDEX run_by_task (job=? AND role=? AND task_index=?)
     ");
 }

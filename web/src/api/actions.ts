@@ -30,7 +30,11 @@ export const setDuration = (job: string, duration: string) =>
 export const setDescription = (job: string, description: string) =>
   must(api.POST('/api/v1/jobs/{job}/description', { ...at(job), body: { description } }))
 
-const sentAsItIs = { bodySerializer: (text: unknown) => String(text), headers: { 'content-type': 'application/yaml' } }
+/** A text that goes as it was written. */
+export const sentAsItIs = {
+  bodySerializer: (text: unknown) => String(text),
+  headers: { 'content-type': 'application/yaml' },
+}
 
 /** What is said about a file beside what stands in it. */
 export interface Origin {

@@ -21,6 +21,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/algorithms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the algorithms that the caller may use. */
+        get: operations["get_algorithms"];
+        put?: never;
+        /**
+         * Makes the next version of an algorithm, and the algorithm if its name is new. The body is the algorithm itself, as YAML or JSON.
+         *     The newest version again is no new one, so this is safe to repeat.
+         */
+        post: operations["post_algorithms"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/algorithms/{algorithm}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows an algorithm with its versions. */
+        get: operations["get_algorithms_algorithm"];
+        put?: never;
+        post?: never;
+        /** Forgets an algorithm with all its versions. Jobs that were made from it go on. */
+        delete: operations["delete_algorithms_algorithm"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/algorithms/{algorithm}/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a version of an algorithm: a number, or `latest`. */
+        get: operations["get_algorithms_algorithm_versions_version"];
+        put?: never;
+        post?: never;
+        /** Forgets a version of an algorithm. Jobs that were made from it go on, and its number is never used again. */
+        delete: operations["delete_algorithms_algorithm_versions_version"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/catalogue": {
         parameters: {
             query?: never;
@@ -67,6 +124,63 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/datasets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the datasets that the caller may use. */
+        get: operations["get_datasets"];
+        put?: never;
+        /**
+         * Makes the next version of a dataset, and the dataset if its name is new: looks at what the place holds, and keeps that with it.
+         *     The newest version again is no new one, so this is safe to repeat.
+         */
+        post: operations["post_datasets"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/datasets/{dataset}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a dataset with its versions. */
+        get: operations["get_datasets_dataset"];
+        put?: never;
+        post?: never;
+        /** Forgets a dataset with all its versions. The data stays, and jobs that named it go on. */
+        delete: operations["delete_datasets_dataset"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/datasets/{dataset}/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a version of a dataset: a number, or `latest`. */
+        get: operations["get_datasets_dataset_versions_version"];
+        put?: never;
+        post?: never;
+        /** Forgets a version of a dataset. The data stays, and its number is never used again. */
+        delete: operations["delete_datasets_dataset_versions_version"];
         options?: never;
         head?: never;
         patch?: never;
@@ -882,6 +996,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/schema/algorithm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The JSON Schema of an algorithm. */
+        get: operations["get_schema_algorithm"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/search/logs": {
         parameters: {
             query?: never;
@@ -1230,6 +1361,11 @@ export interface components {
             reason: string;
             reason_zh: string;
         };
+        /**
+         * @description What a job may write for an input.
+         * @enum {string}
+         */
+        Accepted: "dataset" | "place";
         Action: {
             refused?: string | null;
             /** @description The same in Chinese. */
@@ -1240,6 +1376,93 @@ export interface components {
             stop: components["schemas"]["Action"];
             rerun: components["schemas"]["Action"];
             delete: components["schemas"]["Action"];
+        };
+        /** @description An algorithm, as YAML or JSON. */
+        Algorithm: {
+            /** @description 1–64 letters, digits and `- . _ ~`. Adding the same name again makes the next version. */
+            name: string;
+            /** @description For people; shown in lists and on the algorithm's page. */
+            description?: string | null;
+            /** @description The framework whose Python environment every task gets, as in a job. */
+            framework?: string | null;
+            /** @description The container image of every task, as in a job. */
+            image?: string | null;
+            code?: components["schemas"]["Code"] | null;
+            /** @description The file of the code that names Python packages, as in a job. */
+            requirements?: string | null;
+            /** @description A line for the shell that is run in every task before its command. */
+            setup?: string | null;
+            /** @description Environment variables for every task; a job's own are laid over them. */
+            env?: {
+                [key: string]: string;
+            };
+            /** @description What every task of every role runs: a line for the shell, or a list of program and arguments. */
+            command: components["schemas"]["Command"];
+            /** @description What a job has to give it to read, by name; each is found at `/input/NAME`. */
+            inputs?: {
+                [key: string]: components["schemas"]["InputSlot"];
+            };
+            /** @description What it writes, by name: what is in `/output/NAME`. */
+            outputs?: {
+                [key: string]: components["schemas"]["OutputSlot"];
+            };
+            /** @description Its parameters by name, and what a job may say for each. */
+            params?: {
+                [key: string]: components["schemas"]["ParamRule"];
+            };
+            /** @description Whether a job may add parameters of its own; not if not given. */
+            custom_params?: boolean;
+            /** @description What it can run on; anything if not given. */
+            needs?: components["schemas"]["Needs"];
+        };
+        /** @description An algorithm with its versions. */
+        AlgorithmDetail: {
+            name: string;
+            /** @description That of the newest version. */
+            description: string;
+            owner: string;
+            /** Format: int64 */
+            created_at_ms: number;
+            /**
+             * Format: int32
+             * @description How many there are, without those that were forgotten.
+             */
+            versions: number;
+            latest?: components["schemas"]["AlgorithmVersionView"] | null;
+            /** @description Every one, the newest first. */
+            all: components["schemas"]["AlgorithmVersionView"][];
+        };
+        AlgorithmVersionView: {
+            algorithm: string;
+            /**
+             * Format: int32
+             * @description From 1; never used again, also when it was forgotten. In the answer to a dry run, the one that it would be.
+             */
+            version: number;
+            description: string;
+            /** @description Everything it says, with what goes without saying. */
+            document: components["schemas"]["Algorithm"];
+            /** @description As it was handed in. */
+            text: string;
+            made_by: string;
+            /** Format: int64 */
+            created_at_ms: number;
+            /** @description The newest few of the caller's jobs that were made from it. */
+            jobs: components["schemas"]["JobRef"][];
+        };
+        AlgorithmView: {
+            name: string;
+            /** @description That of the newest version. */
+            description: string;
+            owner: string;
+            /** Format: int64 */
+            created_at_ms: number;
+            /**
+             * Format: int32
+             * @description How many there are, without those that were forgotten.
+             */
+            versions: number;
+            latest?: components["schemas"]["AlgorithmVersionView"] | null;
         };
         /** @description How a window was cut. Every curve of the answer has a value for each of these times, which are the ends of its buckets. */
         AxisView: {
@@ -1399,6 +1622,12 @@ export interface components {
             /** @description All tasks together. */
             total: components["schemas"]["SumUsage"];
         };
+        /** @description Where the code comes from. */
+        Code: string | components["schemas"]["GitCode"] | components["schemas"]["UploadedCode"] | components["schemas"]["CodeAt"];
+        /** @description A directory of the machine that the task runs on, as it is at that moment. */
+        CodeAt: {
+            at: string;
+        };
         /** @description What the server's owner lets a folder of code have. */
         CodeLimits: {
             /** Format: int64 */
@@ -1425,6 +1654,7 @@ export interface components {
             /** @description As between `ESC [` and `m`, such as `1;31`. */
             sgr: string;
         };
+        Command: string | string[];
         ComparedJob: {
             id: string;
             /** @description Such as `digits@3`. */
@@ -1529,6 +1759,61 @@ export interface components {
              * @description How many series were asked for beyond the most that one answer has.
              */
             left_out: number;
+        };
+        /** @description A dataset with its versions. */
+        DatasetDetail: {
+            name: string;
+            description: string;
+            owner: string;
+            /** Format: int64 */
+            created_at_ms: number;
+            /**
+             * Format: int32
+             * @description How many there are, without those that were forgotten.
+             */
+            versions: number;
+            latest?: components["schemas"]["DatasetVersionView"] | null;
+            /** @description Every one, the newest first. */
+            all: components["schemas"]["DatasetVersionView"][];
+        };
+        DatasetVersionView: {
+            dataset: string;
+            /**
+             * Format: int32
+             * @description From 1; never used again, also when it was forgotten.
+             */
+            version: number;
+            /** @description Where the data is; what opens a URL is left out. */
+            at: string;
+            /** @description What people say of this version. */
+            note: string;
+            /**
+             * Format: int64
+             * @description What was there when it was made a version.
+             */
+            files: number;
+            /** Format: int64 */
+            bytes: number;
+            /** @description Other content has another one. */
+            fingerprint: string;
+            made_by: string;
+            /** Format: int64 */
+            created_at_ms: number;
+            /** @description The newest few of the caller's jobs that read it. */
+            jobs: components["schemas"]["JobRef"][];
+        };
+        DatasetView: {
+            name: string;
+            description: string;
+            owner: string;
+            /** Format: int64 */
+            created_at_ms: number;
+            /**
+             * Format: int32
+             * @description How many there are, without those that were forgotten.
+             */
+            versions: number;
+            latest?: components["schemas"]["DatasetVersionView"] | null;
         };
         Delta: {
             /** Format: double */
@@ -1782,6 +2067,20 @@ export interface components {
             /** @description The tasks that are waited for. */
             missing: string[];
         };
+        GitCode: {
+            git: string;
+            ref?: string | null;
+            user?: string | null;
+            password?: string | null;
+            submodules?: boolean | null;
+            lfs?: boolean | null;
+            /**
+             * Format: int32
+             * @description 0 is everything.
+             */
+            depth?: number | null;
+            directory?: string | null;
+        };
         /** @description A spec together with the file that it was made from, where the two are not the same. */
         Handed: {
             /** @description A job file that can be submitted by itself. */
@@ -1803,6 +2102,21 @@ export interface components {
             /** @description As it was written. */
             from: string;
             content: components["schemas"]["Content"];
+        };
+        /** @description Something that an algorithm reads. */
+        InputSlot: {
+            /** @description For people. */
+            description?: string | null;
+            /** @description The flag that tells the program where it is, such as `--data_url`. */
+            argument?: string | null;
+            /** @description The variable that tells the program where it is. */
+            env?: string | null;
+            /** @description What a job may write for it; both if not given. */
+            accepts?: components["schemas"]["Accepted"][];
+            /** @description Whether a job has to give it; true if not given. */
+            required?: boolean;
+            /** @description Whether an archive is wanted as the files that are in it. */
+            unpack?: boolean;
         };
         /** @description A job with everything that is known of it. */
         JobDetail: components["schemas"]["JobSummary"] & {
@@ -1840,6 +2154,13 @@ export interface components {
             /** Format: int64 */
             left_s?: number | null;
             tasks: components["schemas"]["TaskProgress"][];
+        };
+        /** @description A job that has to do with something. */
+        JobRef: {
+            id: string;
+            name: string;
+            /** Format: int32 */
+            version: number;
         };
         /** @enum {string} */
         JobState: "queued" | "starting" | "running" | "finishing" | "stopping" | "unknown" | "succeeded" | "failed" | "stopped";
@@ -2137,6 +2458,31 @@ export interface components {
             tasks: number;
             each: components["schemas"]["Resources"];
         };
+        /** @description What an algorithm can run on. */
+        Needs: {
+            /** @description The types of accelerators it can use, with `none` for CPUs alone; any if not given. */
+            accelerators?: string[] | null;
+            /**
+             * Format: int32
+             * @description The most accelerators that one task can use.
+             */
+            accelerators_max?: number | null;
+            /**
+             * Format: int32
+             * @description The most tasks of a job; 1 if it is not distributed.
+             */
+            tasks_max?: number | null;
+        };
+        /** @description A dataset to be made, or its next version. */
+        NewDatasetVersion: {
+            name: string;
+            /** @description Where the data is: `data:mnist/v3`, a directory of the server's machine, or a URL. */
+            at: string;
+            /** @description Of the dataset; it takes the place of the former one. */
+            description?: string | null;
+            /** @description Of this version. */
+            note?: string | null;
+        };
         /** @description A volume to be made. What opens it goes in and never comes out again. */
         NewVolume: {
             name: string;
@@ -2212,6 +2558,19 @@ export interface components {
             /** @description Where it is copied. */
             to: string;
         };
+        /** @description Something that an algorithm writes. */
+        OutputSlot: {
+            /** @description For people. */
+            description?: string | null;
+            /** @description The flag that tells the program where to write it, such as `--train_url`. */
+            argument?: string | null;
+            /** @description The variable that tells the program where to write it. */
+            env?: string | null;
+            /** @description Whether a job has to give it a place; true if not given. */
+            required?: boolean;
+            /** @description Who writes where, as in a job. */
+            layout?: string | null;
+        };
         /** @description What is installed in a Python environment. */
         Packages: {
             /** @description Such as `3.11.2`; empty if the environment does not say. */
@@ -2221,6 +2580,36 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /** @description A hyperparameter keeps its type, so that versions of a job can be compared by it. */
+        Param: boolean | number | string;
+        /** @description What a job may say for a parameter. */
+        ParamRule: {
+            /** @description `text`, `integer`, `number` or `boolean`. */
+            type: components["schemas"]["ParamType"];
+            /** @description For people. */
+            description?: string | null;
+            default?: components["schemas"]["Param"] | null;
+            /**
+             * Format: double
+             * @description The least it may be; of numbers alone.
+             */
+            min?: number | null;
+            /**
+             * Format: double
+             * @description The most it may be; of numbers alone.
+             */
+            max?: number | null;
+            /** @description The only values it may have. */
+            choices?: components["schemas"]["Param"][];
+            /** @description Whether it always has a value; true if not given. A job leaves one out that needs none with `null`. */
+            required?: boolean;
+            /** @description Whether a job cannot change it. */
+            fixed?: boolean;
+            /** @description The flag that hands it over, `--NAME` if not given; `none` where the command alone has it. */
+            argument?: string | null;
+        };
+        /** @enum {string} */
+        ParamType: "text" | "integer" | "number" | "boolean";
         /** @description A path of this API for a browser that loads it by itself, such as a download. */
         PassPath: {
             /** @description With its query. */
@@ -2253,6 +2642,8 @@ export interface components {
             keep_failed_ms?: number | null;
             /** @description Such as `pytorch@2.9`. */
             framework?: string | null;
+            /** @description What the job was made from, such as `mnist-mlp@2`. */
+            algorithm?: string | null;
             params: Record<string, never>;
             /** @description Their names. */
             secrets: string[];
@@ -2371,6 +2762,8 @@ export interface components {
             /** @description What its output began with: a former job or a place. */
             from?: string | null;
             framework?: string | null;
+            /** @description The algorithm that says what is run and how, such as `mnist-mlp@2`. */
+            algorithm?: string | null;
             code?: components["schemas"]["CodeProvenance"] | null;
             setup?: string | null;
             params: Record<string, never>;
@@ -2855,6 +3248,10 @@ export interface components {
             finished: boolean;
             missing: components["schemas"]["MissingBlob"][];
         };
+        /** @description A folder that was uploaded, by the hash of its file list. */
+        UploadedCode: {
+            upload: string;
+        };
         UploadedThing: {
             sha256: string;
             /** Format: int64 */
@@ -3046,6 +3443,239 @@ export interface operations {
             };
         };
     };
+    get_algorithms: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlgorithmView"][];
+                };
+            };
+        };
+    };
+    post_algorithms: {
+        parameters: {
+            query?: {
+                /** @description Only checks the algorithm, and answers the version that it would be. */
+                dry_run?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/vnd.trainmaster.handed+json": components["schemas"]["Handed"];
+                "application/yaml": string;
+            };
+        };
+        responses: {
+            /** @description The newest version is just that, or a dry run */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlgorithmVersionView"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlgorithmVersionView"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_algorithms_algorithm: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                algorithm: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlgorithmDetail"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_algorithms_algorithm: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                algorithm: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_algorithms_algorithm_versions_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                algorithm: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlgorithmVersionView"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_algorithms_algorithm_versions_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                algorithm: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     get_catalogue: {
         parameters: {
             query?: never;
@@ -3147,6 +3777,243 @@ export interface operations {
             };
         };
     };
+    get_datasets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetView"][];
+                };
+            };
+        };
+    };
+    post_datasets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewDatasetVersion"];
+            };
+        };
+        responses: {
+            /** @description The newest version is just that */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetVersionView"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetVersionView"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_datasets_dataset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetDetail"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_datasets_dataset: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    get_datasets_dataset_versions_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetVersionView"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
+    delete_datasets_dataset_versions_version: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                dataset: string;
+                version: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+        };
+    };
     get_events: {
         parameters: {
             query?: {
@@ -3180,7 +4047,7 @@ export interface operations {
     get_files: {
         parameters: {
             query: {
-                /** @description `data:mnist/train`, `digits@2:/output/worker-0`, `digits/worker-0:/output`, `digits:/input` or `digits:/code`. */
+                /** @description `data:mnist/train`, `mnist@3:train`, `digits@2:/output/worker-0`, `digits/worker-0:/output`, `digits:/input` or `digits:/code`. */
                 at: string;
                 /** @description Everything below it, and not one level alone. */
                 recursive?: boolean;
@@ -5021,6 +5888,25 @@ export interface operations {
         };
     };
     get_schema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+        };
+    };
+    get_schema_algorithm: {
         parameters: {
             query?: never;
             header?: never;

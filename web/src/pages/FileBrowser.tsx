@@ -13,6 +13,7 @@ import { Ago } from '../ui/Time.tsx'
 import { useToasts } from '../ui/Toasts.tsx'
 import { useSearchParams } from '../useSearchParams.ts'
 import { useLanguage, useWords } from '../words/index.tsx'
+import { nameOf } from './pick/place.ts'
 
 const PREVIEW_BYTES_MAX = 512 * 1024
 const IMAGE_BYTES_MAX = 20 * 1024 * 1024
@@ -72,7 +73,8 @@ export function FileBrowser({ root, title, emptyHint, beside = {} }: Props) {
   )
 }
 
-function Crumbs({ title, path, open }: { title: string; path: string; open: (path: string) => void }) {
+/** The way from the root of a place to where one is. */
+export function Crumbs({ title, path, open }: { title: string; path: string; open: (path: string) => void }) {
   const words = useWords()
   const parts = path.split('/').filter(Boolean)
   return (
@@ -100,7 +102,6 @@ function Crumbs({ title, path, open }: { title: string; path: string; open: (pat
   )
 }
 
-const nameOf = (path: string) => path.replace(/\/$/, '').split('/').at(-1) ?? path
 const contentPath = (at: string) => `/api/v1/files/content?at=${encodeURIComponent(at)}`
 
 interface TableProps {

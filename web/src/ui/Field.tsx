@@ -9,6 +9,10 @@ interface Around {
   wrong?: string | null | undefined
 }
 
+interface Beside {
+  beside?: ReactNode
+}
+
 /** What is wrong with what stands above it. */
 export function Wrong({ id, text }: { id?: string; text: string }) {
   return (
@@ -46,12 +50,31 @@ const marks = (id: string, around: Around) => ({
   'aria-invalid': around.wrong ? true : undefined,
 })
 
-export function TextField({ label, help, wrong, ...rest }: Around & ComponentProps<'input'>) {
+/** Buttons may stand beside it that fill it in. */
+export function TextField({ label, help, wrong, beside, ...rest }: Around & Beside & ComponentProps<'input'>) {
   const id = useId()
   return (
     <Around id={id} label={label} help={help} wrong={wrong}>
-      <input className="input" autoComplete="off" spellCheck={false} {...rest} {...marks(id, { label, help, wrong })} />
+      <With beside={beside}>
+        <input
+          className="input"
+          autoComplete="off"
+          spellCheck={false}
+          {...rest}
+          {...marks(id, { label, help, wrong })}
+        />
+      </With>
     </Around>
+  )
+}
+
+function With({ beside, children }: Beside & { children: ReactNode }) {
+  if (!beside) return children
+  return (
+    <div className="beside">
+      {children}
+      {beside}
+    </div>
   )
 }
 
@@ -64,23 +87,28 @@ export function TextArea({ label, help, wrong, ...rest }: Around & ComponentProp
   )
 }
 
-export function SelectField({ label, help, wrong, ...rest }: Around & ComponentProps<'select'>) {
+export function SelectField({ label, help, wrong, beside, ...rest }: Around & Beside & ComponentProps<'select'>) {
   const id = useId()
   return (
     <Around id={id} label={label} help={help} wrong={wrong}>
-      <select className="select" {...rest} {...marks(id, { label, help, wrong })} />
+      <With beside={beside}>
+        <select className="select" {...rest} {...marks(id, { label, help, wrong })} />
+      </With>
     </Around>
   )
 }
 
-export function Check({ label, help, ...rest }: { label: string; help?: string } & ComponentProps<'input'>) {
+export function Check({ label, help, wrong, beside, ...rest }: Around & Beside & ComponentProps<'input'>) {
   const id = useId()
   return (
     <div className="field">
-      <span className="check">
-        <input type="checkbox" id={id} aria-describedby={help ? `${id}-help` : undefined} {...rest} />
-        <label htmlFor={id}>{label}</label>
-      </span>
+      <With beside={beside}>
+        <span className="check">
+          <input type="checkbox" {...rest} {...marks(id, { label, help, wrong })} />
+          <label htmlFor={id}>{label}</label>
+        </span>
+      </With>
+      {wrong && <Wrong id={`${id}-wrong`} text={wrong} />}
       {help && (
         <span className="help" id={`${id}-help`}>
           {help}

@@ -1,8 +1,10 @@
 import { chartsZh } from './charts.ts'
 import type { Words } from './en.ts'
+import { algorithms } from './zh/algorithms.ts'
 import { app, login, nav, states } from './zh/app.ts'
 import { compare, lineage, versions } from './zh/compare.ts'
 import { create } from './zh/create.ts'
+import { datasets } from './zh/datasets.ts'
 import { files } from './zh/files.ts'
 import { help } from './zh/help.ts'
 import { home } from './zh/home.ts'
@@ -11,6 +13,7 @@ import { jobs } from './zh/jobs.ts'
 import { logs } from './zh/logs.ts'
 import { nodes } from './zh/nodes.ts'
 import { job } from './zh/overview.ts'
+import { pick } from './zh/pick.ts'
 import { secrets } from './zh/secrets.ts'
 import { settings } from './zh/settings.ts'
 import { spec } from './zh/spec.ts'
@@ -46,6 +49,9 @@ export const zh: Words = {
   create,
   nodes,
   volumes,
+  datasets,
+  algorithms,
+  pick,
   secrets,
   settings,
 }

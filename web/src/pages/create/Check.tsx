@@ -5,12 +5,13 @@ import { isAway, tellingOf } from '../../api/error.ts'
 import { label } from '../../api/queries.ts'
 import { paths } from '../../paths.ts'
 import { Button } from '../../ui/Button.tsx'
-import { Rich, Trouble } from '../../ui/Say.tsx'
+import { Trouble } from '../../ui/Say.tsx'
 import { useToasts } from '../../ui/Toasts.tsx'
 import { useLanguage } from '../../words/index.tsx'
 import { ConfirmSubmit } from './ConfirmSubmit.tsx'
 import { type Draft, isOurs } from './draft.ts'
 import { PlanView } from './PlanView.tsx'
+import { Problems } from './Problems.tsx'
 import { emptyPaths, wrongOf } from './simple.ts'
 import type { Checked } from './usePlan.ts'
 
@@ -59,27 +60,7 @@ export function Check({ draft, checked, origin, forget, convert }: Props) {
       </header>
       <div className="body stack">
         {checked.error != null && <Trouble error={checked.error} />}
-        {(problems.length > 0 || wrongs.length > 0) && (
-          <div>
-            <strong>{w.blocked}</strong>
-            <ul className="problems">
-              {wrongs.map(wrong => (
-                <li key={wrong}>{wrong}</li>
-              ))}
-              {problems.map(problem => (
-                <li key={`${problem.path} ${problem.message}`}>
-                  <code className="inline">{problem.path}</code> <Rich text={problem.message} />
-                  {problem.line > 0 && <span className="soft small"> ({w.at(problem.line, problem.column)})</span>}
-                  {problem.hint && (
-                    <div className="soft">
-                      <Rich text={problem.hint} />
-                    </div>
-                  )}
-                </li>
-              ))}
-            </ul>
-          </div>
-        )}
+        <Problems title={w.blocked} wrongs={wrongs} problems={problems} />
         {origin.from !== undefined && draft.text.includes('******') && <p className="note small">{w.masked}</p>}
         {checked.plan && <PlanView planned={checked.plan} />}
         {checked.plan?.ours && (

@@ -10,6 +10,7 @@ import { useSearchParams } from '../../useSearchParams.ts'
 import { useLanguage, useWords } from '../../words/index.tsx'
 import { type Beginning, beginningOf, keyOf } from './beginning.ts'
 import { Check } from './Check.tsx'
+import { Continued } from './Continued.tsx'
 import { DOORS, useDoor } from './doors.ts'
 import { type Draft, draftOf, isOurs, textOf } from './draft.ts'
 import { FileDoor } from './FileDoor.tsx'
@@ -111,19 +112,6 @@ function Writing({ beginning, kept, draft, title }: Props) {
       </Page>
       {isOver && <div className="drop-here">{words.create.drop}</div>}
     </>
-  )
-}
-
-/** Whoever comes back finds what was begun, and the way to begin anew. */
-function Continued({ startOver }: { startOver: () => void }) {
-  const { create: w } = useWords()
-  return (
-    <div className="note row">
-      <span>{w.continued}</span>
-      <Button tight onClick={startOver}>
-        {w.startOver}
-      </Button>
-    </div>
   )
 }
 

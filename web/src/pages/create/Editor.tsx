@@ -6,9 +6,7 @@ import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
 import { EditorState, type Text } from '@codemirror/state'
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
-import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
-import * as queries from '../../api/queries.ts'
 import { useWords } from '../../words/index.tsx'
 import { keysAt, pathAtLine, type Schema, valuesAt } from './schema.ts'
 import type { Problem } from './usePlan.ts'
@@ -18,6 +16,8 @@ interface Props {
   change: (text: string) => void
   problems: Problem[]
   label: string
+  /** What may stand in it, for completion. */
+  schema: unknown
 }
 
 const colours = HighlightStyle.define([
@@ -42,13 +42,12 @@ const looks = EditorView.theme({
 /** The page's policy lets styles in by this, and the editor writes its own. */
 const nonce = () => document.querySelector<HTMLMetaElement>('meta[name="style-nonce"]')?.content ?? ''
 
-export default function Editor({ text, change, problems, label }: Props) {
+export default function Editor({ text, change, problems, label, schema }: Props) {
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView | null>(null)
   const onChange = useRef(change)
   onChange.current = change
   const { app } = useWords()
-  const { data: schema } = useQuery(queries.jobFileSchema())
   const known = useRef<Schema>({})
   known.current = (schema as Schema | undefined) ?? {}
 

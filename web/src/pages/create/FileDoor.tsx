@@ -1,4 +1,6 @@
+import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
+import * as queries from '../../api/queries.ts'
 import { TextField } from '../../ui/Field.tsx'
 import { useWords } from '../../words/index.tsx'
 import type { Problem } from './usePlan.ts'
@@ -16,6 +18,7 @@ interface Props {
 
 export function FileDoor({ text, change, problems, name, setName }: Props) {
   const words = useWords()
+  const { data: schema } = useQuery(queries.jobFileSchema())
   return (
     <section className="panel" aria-label={words.create.editor}>
       <header>
@@ -34,7 +37,7 @@ export function FileDoor({ text, change, problems, name, setName }: Props) {
         </div>
       )}
       <Suspense fallback={<div className="editor" />}>
-        <Editor text={text} change={change} problems={problems} label={words.create.editor} />
+        <Editor text={text} change={change} problems={problems} label={words.create.editor} schema={schema} />
       </Suspense>
     </section>
   )

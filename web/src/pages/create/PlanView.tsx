@@ -27,6 +27,7 @@ export function PlanView({ planned }: { planned: Planned }) {
         ))}
       </ul>
       <dl className="facts">
+        {plan.algorithm && <Fact name={words.pick.madeFrom}>{plan.algorithm}</Fact>}
         {plan.framework && <Fact name={w.framework}>{plan.framework}</Fact>}
         {plan.code && <Fact name={w.code}>{plan.code}</Fact>}
         <Fact name={w.duration}>

@@ -2,15 +2,19 @@ import { useState } from 'react'
 import { Check, SelectField, TextField } from '../../ui/Field.tsx'
 import { Icon } from '../../ui/Icon.tsx'
 import { useWords } from '../../words/index.tsx'
-import { type Draft, fieldOf, type Path, setField } from './draft.ts'
+import { PickButtons } from '../pick/PlaceField.tsx'
+import { AlgorithmField } from './AlgorithmField.tsx'
+import { AlgorithmForm } from './AlgorithmForm.tsx'
+import { type Draft, fieldOf, type Path, setField, usesAlgorithm } from './draft.ts'
 import { Group } from './Group.tsx'
+import { PlaceAt } from './PlaceAt.tsx'
 import { ProCode } from './ProCode.tsx'
 import { TextAt } from './ProText.tsx'
 import * as pro from './pro.ts'
 import { putOf } from './put.ts'
 import { RoleForm } from './RoleForm.tsx'
 import { RowsField } from './RowsField.tsx'
-import { rolesOf } from './simple.ts'
+import { mainRole, rolesOf } from './simple.ts'
 import type { Problem } from './usePlan.ts'
 
 interface Props {
@@ -23,7 +27,9 @@ interface Props {
 export default function ProDoor({ draft, setDraft, problems }: Props) {
   const words = useWords()
   const w = words.create
-  const roles = rolesOf(draft)
+  const uses = usesAlgorithm(draft)
+  // With an algorithm, one task of a worker need not be written.
+  const roles = rolesOf(draft).length === 0 && uses ? [mainRole(draft)] : rolesOf(draft)
   const [chosen, choose] = useState(roles[0] ?? '')
   const role = roles.includes(chosen) ? chosen : (roles[0] ?? '')
   const put = putOf(draft, setDraft, problems)
@@ -50,6 +56,7 @@ export default function ProDoor({ draft, setDraft, problems }: Props) {
         />
         <TextAt put={put} label={w.priority} at={['priority']} help={w.priorityHelp} placeholder="0" isNumber />
         <TextAt put={put} label={w.duration} at={['max_duration']} help={w.durationHelp} placeholder="12h" />
+        <AlgorithmField put={put} />
       </Group>
       <nav className="tabs" aria-label={w.roles}>
         {roles.map(it => (
@@ -71,19 +78,46 @@ export default function ProDoor({ draft, setDraft, problems }: Props) {
         </button>
       </nav>
       {role !== '' && <RoleForm key={role} put={put} role={role} choose={choose} />}
-      <ProCode put={put} />
+      {uses ? <AlgorithmForm put={put} /> : <ProCode put={put} />}
       <Group title={w.data}>
-        <TextAt put={put} label={w.more.input} at={['input']} help={w.more.inputHelp} placeholder="mnist:train" />
-        <TextAt put={put} label={w.outputs} at={['output']} help={w.outputHelp} placeholder="results:digits" />
-        <TextAt put={put} label={w.more.logs} at={['logs']} help={w.more.logsHelp} placeholder="results:logs" />
-        <TextAt put={put} label={w.more.from} at={['from']} help={w.more.fromHelp} placeholder="digits@2" />
-        <RowsField label={w.mounts} fields={[w.mountName, w.mountPlace]} {...rows(['inputs'])} />
-        <RowsField
-          label={w.more.params}
-          fields={[w.envName, w.envValue]}
-          {...rows(['params'])}
-          change={next => setDraft(pro.setParams(draft, next))}
+        {!uses && (
+          <PlaceAt put={put} label={w.more.input} at={['input']} help={w.more.inputHelp} placeholder="mnist@3" />
+        )}
+        <PlaceAt
+          put={put}
+          label={w.outputs}
+          at={['output']}
+          help={w.outputHelp}
+          placeholder="results:digits"
+          noDataset={false}
+          isOutput
         />
+        <PlaceAt
+          put={put}
+          label={w.more.logs}
+          at={['logs']}
+          help={w.more.logsHelp}
+          placeholder="results:logs"
+          noDataset={false}
+          isOutput
+        />
+        <TextAt put={put} label={w.more.from} at={['from']} help={w.more.fromHelp} placeholder="digits@2" />
+        {!uses && (
+          <>
+            <RowsField
+              label={w.mounts}
+              fields={[w.mountName, w.mountPlace]}
+              {...rows(['inputs'])}
+              beside={(label, value, change) => <PickButtons label={label} value={value} change={change} isTight />}
+            />
+            <RowsField
+              label={w.more.params}
+              fields={[w.envName, w.envValue]}
+              {...rows(['params'])}
+              change={next => setDraft(pro.setParams(draft, next))}
+            />
+          </>
+        )}
         <RowsField label={w.more.jobEnv} fields={[w.envName, w.envValue]} {...rows(['env'])} />
       </Group>
       <Group title={w.limits}>

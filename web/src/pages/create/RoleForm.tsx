@@ -1,18 +1,18 @@
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import * as queries from '../../api/queries.ts'
+import type { Needs } from '../../api/algorithms.ts'
 import { Button } from '../../ui/Button.tsx'
-import { SelectField, TextArea, TextField } from '../../ui/Field.tsx'
+import { TextArea, TextField } from '../../ui/Field.tsx'
 import { useWords } from '../../words/index.tsx'
-import { type Path, setField } from './draft.ts'
+import { Accelerators } from './Accelerators.tsx'
+import { canUseCards } from './algorithm.ts'
+import { type Path, setField, usesAlgorithm } from './draft.ts'
 import { Group } from './Group.tsx'
-import { InFile } from './InFile.tsx'
-import { NumberField } from './NumberField.tsx'
 import { TextAt } from './ProText.tsx'
 import * as pro from './pro.ts'
 import type { Put } from './put.ts'
 import { RowsField } from './RowsField.tsx'
 import { commandOf, rolesOf } from './simple.ts'
+import { useAlgorithm } from './useAlgorithm.ts'
 
 interface Props {
   put: Put
@@ -26,6 +26,8 @@ export function RoleForm({ put, role, choose }: Props) {
   const w = words.create
   const { draft, setDraft, said, saidIn } = put
   const [name, setName] = useState(role)
+  const uses = usesAlgorithm(draft)
+  const needs = useAlgorithm(draft)?.needs
   const at = (key: string): Path => ['roles', role, key]
   const rename = () => {
     const renamed = pro.renameRole(draft, role, name)
@@ -42,23 +44,25 @@ export function RoleForm({ put, role, choose }: Props) {
         onBlur={rename}
       />
       <TextAt put={put} label={w.instances} at={at('tasks')} placeholder="1" isNumber />
-      <div className="whole">
-        <TextArea
-          label={w.command}
-          help={w.commandHelp}
-          rows={3}
-          value={commandOf(draft, role)}
-          wrong={commandOf(draft, role) === '' ? null : said(at('command'))}
-          onChange={event => setDraft(setField(draft, at('command'), event.target.value))}
-        />
-      </div>
-      <Presets pick={preset => setDraft(pro.applyPreset(draft, role, preset))} />
-      <Accelerators put={put} role={role} />
+      {!uses && (
+        <div className="whole">
+          <TextArea
+            label={w.command}
+            help={w.commandHelp}
+            rows={3}
+            value={commandOf(draft, role)}
+            wrong={commandOf(draft, role) === '' ? null : said(at('command'))}
+            onChange={event => setDraft(setField(draft, at('command'), event.target.value))}
+          />
+        </div>
+      )}
+      <Presets needs={needs} pick={preset => setDraft(pro.applyPreset(draft, role, preset))} />
+      <Accelerators put={put} role={role} needs={needs} />
       <TextAt put={put} label={w.cpus} at={at('cpus')} placeholder="1" isNumber />
       <TextAt put={put} label={w.memory} at={at('memory')} help={w.memoryHelp} placeholder="4GiB" />
       <TextAt put={put} label={w.sharedMemory} at={at('shared_memory')} placeholder="64MiB" />
       <TextAt put={put} label={w.disk} at={at('disk')} help={w.diskHelp} placeholder={w.diskNoLimit} />
-      <TextAt put={put} label={w.more.roleImage} at={at('image')} help={w.more.roleImageHelp} />
+      {!uses && <TextAt put={put} label={w.more.roleImage} at={at('image')} help={w.more.roleImageHelp} />}
       <TextAt
         put={put}
         label={w.minFailed}
@@ -110,50 +114,29 @@ export function RoleForm({ put, role, choose }: Props) {
   )
 }
 
-function Presets({ pick }: { pick: (preset: (typeof pro.PRESETS)[number]) => void }) {
+interface PresetsProps {
+  needs: Needs | undefined
+  pick: (preset: (typeof pro.PRESETS)[number]) => void
+}
+
+/** Sizes that are asked for often. Those with more accelerators than the algorithm can use are greyed. */
+function Presets({ needs = {}, pick }: PresetsProps) {
   const words = useWords()
+  const refusedFor = (count: number) => {
+    if (!canUseCards(needs)) return words.pick.noCardAtAll
+    const most = needs.accelerators_max
+    return most != null && count > most ? words.pick.cardsMost(most) : null
+  }
   return (
     <fieldset className="rows-field whole">
       <legend className="label">{words.create.presets}</legend>
       <div className="row">
         {pro.PRESETS.map(preset => (
-          <button key={preset.cpus} type="button" className="tile" onClick={() => pick(preset)}>
+          <Button key={preset.cpus} refused={refusedFor(preset.accelerators)} onClick={() => pick(preset)}>
             {words.create.preset(preset.accelerators, preset.cpus)}
-          </button>
+          </Button>
         ))}
       </div>
     </fieldset>
-  )
-}
-
-function Accelerators({ put, role }: Omit<Props, 'choose'>) {
-  const words = useWords()
-  const { draft, setDraft, saidIn } = put
-  const at: Path = ['roles', role, 'accelerators']
-  const nodes = useQuery(queries.nodes())
-  const { kind, count } = pro.acceleratorOf(draft, role)
-  const kinds = new Set((nodes.data ?? []).flatMap(node => Object.keys(node.capacity.accelerators ?? {})))
-  if (kind) kinds.add(kind)
-  if (pro.hasManyKinds(draft, role)) return <InFile put={put} label={words.create.acceleratorCount} at={at} />
-  return (
-    <>
-      <SelectField
-        label={words.create.acceleratorKind}
-        value={kind}
-        onChange={event => setDraft(pro.setAccelerator(draft, role, event.target.value, Number(count) || 1))}
-      >
-        <option value="">{words.create.anyKind}</option>
-        {[...kinds].map(it => (
-          <option key={it}>{it}</option>
-        ))}
-      </SelectField>
-      <NumberField
-        label={words.create.acceleratorCount}
-        least={0}
-        value={count}
-        wrong={saidIn(at)}
-        change={number => setDraft(pro.setAccelerator(draft, role, kind, number ?? 0))}
-      />
-    </>
   )
 }

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Button } from '../../ui/Button.tsx'
 import { Wrong } from '../../ui/Field.tsx'
 import { Icon } from '../../ui/Icon.tsx'
@@ -15,10 +15,12 @@ interface Props {
   wrong?: string | undefined
   /** Whether what stands behind a name is more than a text, and only shown. */
   isFixed?: (name: string) => boolean
+  /** What helps to fill in the last field of a row. */
+  beside?: (label: string, value: string, change: (value: string) => void) => ReactNode
 }
 
 /** Rows of fields, with one more at the end for the next. A row without its first field is not yet said. */
-export function RowsField({ label, fields, rows: given, change, wrong, isFixed = () => false }: Props) {
+export function RowsField({ label, fields, rows: given, change, wrong, isFixed = () => false, beside }: Props) {
   const words = useWords()
   const [rows, setRows] = useState(given)
   const set = (next: Row[]) => {
@@ -44,6 +46,10 @@ export function RowsField({ label, fields, rows: given, change, wrong, isFixed =
               onChange={event => write(index, at, event.target.value)}
             />
           ))}
+          {!isFixed(row[0] ?? '') &&
+            beside?.(`${label} ${index + 1}`, row[fields.length - 1] ?? '', text =>
+              write(index, fields.length - 1, text),
+            )}
           <Button
             look="plain"
             tight

@@ -1,6 +1,9 @@
 import { Check, SelectField, TextField } from '../../ui/Field.tsx'
 import { useWords } from '../../words/index.tsx'
-import { type Draft, type Path, setField, textOf } from './draft.ts'
+import { AlgorithmField } from './AlgorithmField.tsx'
+import { AlgorithmForm } from './AlgorithmForm.tsx'
+import { AlgorithmResources } from './AlgorithmResources.tsx'
+import { type Draft, type Path, setField, textOf, usesAlgorithm } from './draft.ts'
 import { FrameworkField } from './FrameworkField.tsx'
 import { Group } from './Group.tsx'
 import { InFile } from './InFile.tsx'
@@ -24,6 +27,7 @@ export function SimpleDoor({ draft, setDraft, problems }: Props) {
   const put = putOf(draft, setDraft, problems)
   const { said } = put
   const name = textOf(draft, ['name'])
+  const uses = usesAlgorithm(draft)
   return (
     <form className="stack" onSubmit={event => event.preventDefault()}>
       <Group title={w.basics}>
@@ -39,11 +43,21 @@ export function SimpleDoor({ draft, setDraft, problems }: Props) {
           wrong={name === '' ? null : said(['name'])}
           onChange={event => setDraft(simple.setName(draft, event.target.value))}
         />
-        <FrameworkField put={put} />
+        {!uses && <FrameworkField put={put} />}
+        <AlgorithmField put={put} />
       </Group>
-      <Distribution put={put} />
-      <SimpleData put={put} />
-      <SimpleCode put={put} />
+      {uses ? (
+        <>
+          <AlgorithmForm put={put} />
+          <AlgorithmResources put={put} />
+        </>
+      ) : (
+        <>
+          <Distribution put={put} />
+          <SimpleData put={put} />
+          <SimpleCode put={put} />
+        </>
+      )}
       <Monitoring put={put} />
       <Group title={w.limits}>
         <TextField

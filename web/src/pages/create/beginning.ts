@@ -1,8 +1,6 @@
-// What a new job begins with: nothing, a framework, or another job.
-import { stringify } from 'yaml'
-import { type JobDetail, label } from '../../api/queries.ts'
+// What a new job begins with: nothing, a framework, an algorithm, data, or another job.
 import { type Draft, draftOf, newDraft, setField } from './draft.ts'
-import { setFramework, setName } from './simple.ts'
+import { setFramework } from './simple.ts'
 
 /** Again as its next version, as a job with a name of its own, or going on with what it put out. */
 const WAYS = ['again', 'clone', 'continue'] as const
@@ -12,6 +10,10 @@ export interface Beginning {
   from: string | undefined
   way: Way
   framework: string
+  /** A version of an algorithm that it uses: `mnist-mlp@2`. */
+  algorithm: string
+  /** What it reads: `mnist@3`. */
+  input: string
 }
 
 /** It stands in the address. */
@@ -19,17 +21,20 @@ export const beginningOf = (search: URLSearchParams): Beginning => ({
   from: search.get('from') ?? undefined,
   way: WAYS.find(it => it === search.get('as')) ?? 'again',
   framework: search.get('framework') ?? '',
+  algorithm: search.get('algorithm') ?? '',
+  input: search.get('input') ?? '',
 })
 
 /** Two that began differently are two drafts, and one is not written over the other. */
-export const keyOf = ({ from, way, framework }: Beginning): string =>
-  from ? `${way} ${from}` : framework && `with ${framework}`
+export function keyOf({ from, way, framework, algorithm, input }: Beginning): string {
+  if (from) return `${way} ${from}`
+  const parts = [framework && `with ${framework}`, algorithm && `by ${algorithm}`, input && `of ${input}`]
+  return parts.filter(Boolean).join(' ')
+}
 
-/** Nothing until the other job is known. */
-export function begin({ from, way, framework }: Beginning, job: JobDetail | undefined): Draft | null {
-  if (!from) return framework ? setFramework(newDraft(), framework) : newDraft()
-  if (!job) return null
-  const same = draftOf(stringify(job.spec, { lineWidth: 0 }))
-  if (way === 'clone') return setName(same, '')
-  return way === 'continue' ? setField(same, ['from'], label(job)) : same
+/** For a job that none came before. */
+export function anew({ framework, algorithm, input }: Beginning): Draft {
+  if (algorithm) return setField(draftOf('name: ""\n'), ['algorithm'], algorithm)
+  const plain = framework ? setFramework(newDraft(), framework) : newDraft()
+  return setField(plain, ['input'], input)
 }

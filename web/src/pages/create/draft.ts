@@ -18,6 +18,9 @@ export function isOurs({ document }: Draft): boolean {
   return document.has('roles') || !FOREIGN.some(key => document.has(key))
 }
 
+/** Whether an algorithm brings what runs: then the job has no command of its own. */
+export const usesAlgorithm = ({ document }: Draft): boolean => document.has('algorithm')
+
 export function draftOf(text: string): Draft {
   return { text, document: parseDocument(text) }
 }

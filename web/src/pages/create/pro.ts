@@ -1,6 +1,6 @@
 // The professional form's view of a job file: every role for itself, and lists as rows of two or three fields.
 import { isMap, isScalar, type YAMLMap } from 'yaml'
-import { type Draft, fieldOf, hasMore, type Path, rewrite, setField, written } from './draft.ts'
+import { type Draft, fieldOf, hasMore, type Path, rewrite, setField, usesAlgorithm, written } from './draft.ts'
 import { rolesOf, setAccelerators } from './simple.ts'
 
 export function renameRole(draft: Draft, from: string, to: string): Draft {
@@ -18,7 +18,10 @@ export function addRole(draft: Draft): { draft: Draft; name: string } {
   while (taken.includes(`role${number}`)) number += 1
   const name = `role${number}`
   const document = draft.document.clone() as Draft['document']
-  document.setIn(['roles', name], document.createNode({ command: 'sleep infinity' }))
+  document.setIn(
+    ['roles', name],
+    document.createNode(usesAlgorithm(draft) ? { tasks: 1 } : { command: 'sleep infinity' }),
+  )
   return { draft: written(document), name }
 }
 

@@ -1,5 +1,5 @@
 // The simple form's view of a job file: what each of its fields stands for.
-import { type Draft, fieldOf, hasMore, type Path, setField, spelt, textOf, written } from './draft.ts'
+import { type Draft, fieldOf, hasMore, type Path, setField, spelt, textOf, usesAlgorithm, written } from './draft.ts'
 
 export const FRAMEWORKS = [
   ['tensorflow', 'TensorFlow'],
@@ -92,7 +92,7 @@ export const volumeOf = (draft: Draft): string | null => {
   if (hasMore(draft, ['input'])) return null
   const input = textOf(draft, ['input'])
   if (input === '' || input.startsWith('/')) return input.slice(0, 1)
-  return /^[^:/]+:?$/.test(input) ? input.replace(':', '') : null
+  return /^[^:/@]+:?$/.test(input) ? input.replace(':', '') : null
 }
 
 /** Whether what tasks write goes to where this form has put it, or nowhere. */
@@ -210,7 +210,9 @@ type Field = 'name' | 'command' | 'image' | 'directory' | 'git' | 'user' | 'pass
 
 /** The roles that have nothing to run yet. */
 const commandless = (draft: Draft): string[] =>
-  rolesOf(draft).filter(role => ['', undefined, null].includes(fieldOf(draft, ['roles', role, 'command']) as null))
+  usesAlgorithm(draft)
+    ? []
+    : rolesOf(draft).filter(role => ['', undefined, null].includes(fieldOf(draft, ['roles', role, 'command']) as null))
 
 /** What is not filled in yet: of these the form itself says that they are needed, once. */
 export const emptyPaths = (draft: Draft): string[] => [

@@ -1,4 +1,4 @@
-// A name for the job of somebody who has not thought of one: what its code, its image or its framework is called.
+// A name for the job of somebody who has not thought of one: what its algorithm, its code, its image or its framework is called.
 import { type Draft, textOf } from './draft.ts'
 import { frameworkOf, gitOf } from './simple.ts'
 
@@ -25,7 +25,8 @@ const fitting = (text: string) =>
 export function suggestedName(draft: Draft, taken: ReadonlySet<string>, after = ''): string {
   const framework = frameworkOf(draft)
   const around = framework === 'image' ? imageName(textOf(draft, ['image'])) : framework
-  const base = fitting(after) || fitting(lastPart(gitOf(draft))) || fitting(around) || OTHERWISE
+  const algorithm = textOf(draft, ['algorithm']).replace(/@.*$/, '')
+  const base = fitting(after) || fitting(algorithm) || fitting(lastPart(gitOf(draft))) || fitting(around) || OTHERWISE
   let name = base
   for (let number = 2; taken.has(name); number++) name = `${base}-${number}`
   return name

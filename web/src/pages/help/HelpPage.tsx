@@ -12,7 +12,19 @@ const Markdown = lazy(async () => ({ default: (await import('./Markdown.tsx')).M
 
 const GROUPS = {
   begin: [README, 'console', 'cli'],
-  write: ['job-file', 'dialects', 'frameworks', 'code', 'inputs', 'outputs', 'volumes', 'secrets', 'rendezvous'],
+  write: [
+    'job-file',
+    'dialects',
+    'frameworks',
+    'code',
+    'inputs',
+    'outputs',
+    'datasets',
+    'algorithms',
+    'volumes',
+    'secrets',
+    'rendezvous',
+  ],
   watch: ['logs', 'metrics', 'compare', 'usage'],
 }
 

@@ -11,6 +11,8 @@ const TOPICS: [RegExp, string, string?][] = [
   [/^\/jobs\/[^/]+\/why/, 'endings'],
   [/^\/compare/, 'compare'],
   [/^\/create/, 'job-file'],
+  [/^\/datasets/, 'datasets'],
+  [/^\/algorithms/, 'algorithms'],
   [/^\/nodes/, 'usage'],
   [/^\/volumes/, 'volumes'],
   [/^\/secrets/, 'secrets'],

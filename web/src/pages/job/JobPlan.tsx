@@ -46,6 +46,7 @@ function WholeJob({ plan }: { plan: PlanView }) {
         <Fact name={w.grace}>
           {plan.stop_grace_ms < 1000 ? `${plan.stop_grace_ms} ms` : duration(plan.stop_grace_ms, words.units)}
         </Fact>
+        {plan.algorithm && <Fact name={words.pick.madeFrom}>{plan.algorithm}</Fact>}
         {plan.framework && <Fact name={words.create.framework}>{plan.framework}</Fact>}
         {plan.code && <Fact name={words.create.code}>{plan.code}</Fact>}
         {plan.inputs.length > 0 && <Fact name={words.create.inputs}>{places(plan.inputs)}</Fact>}

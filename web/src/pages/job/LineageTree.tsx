@@ -8,6 +8,7 @@ import { Icon, type IconName } from '../../ui/Icon.tsx'
 import { Trouble } from '../../ui/Say.tsx'
 import { State } from '../../ui/State.tsx'
 import { useLanguage, useWords } from '../../words/index.tsx'
+import { versionedOf } from '../pick/place.ts'
 import { type Branch, branches, type Way } from './lineage.ts'
 
 const ICONS: Record<LineageNode['kind'], IconName> = {
@@ -61,6 +62,21 @@ function Tree({ all, way }: { all: Branch[]; way: Way }) {
   )
 }
 
+/** What has a page of its own leads there. */
+function Label({ node, text }: { node: LineageNode; text: string }) {
+  const to = pageOf(node)
+  return to ? <Link href={to}>{text}</Link> : <span className="mono">{text}</span>
+}
+
+/** A job, a dataset that stands before its place (`mnist@3 (data:mnist)`), or an algorithm (`algorithm mlp@2`). */
+function pageOf({ kind, id, state, label }: LineageNode): string | null {
+  if (kind === 'job') return state ? paths.job(id.replace(/^job:/, ''), 'versions') : null
+  const dataset = kind === 'data' ? versionedOf(label.split(' ')[0] ?? '') : null
+  if (dataset) return paths.dataset(dataset.name, dataset.version)
+  const algorithm = kind === 'code' ? versionedOf(/^algorithm (.+)$/.exec(label)?.[1] ?? '') : null
+  return algorithm && paths.algorithm(algorithm.name, algorithm.version)
+}
+
 function Leaf({ branch: { node, how, isAgain }, way }: { branch: Branch; way: Way }) {
   const { words, language } = useLanguage()
   const say = (en: string, zh?: string) => (language === 'zh' && zh) || en
@@ -72,11 +88,7 @@ function Leaf({ branch: { node, how, isAgain }, way }: { branch: Branch; way: Wa
     <div className="leaf">
       <Icon name={ICONS[node.kind]} />
       <span className="soft small">{words.lineage[way][how] ?? how}</span>
-      {node.kind === 'job' && node.state ? (
-        <Link href={paths.job(node.id.replace(/^job:/, ''), 'versions')}>{label}</Link>
-      ) : (
-        <span className="mono">{label}</span>
-      )}
+      <Label node={node} text={label} />
       {node.state && <State state={node.state} />}
       {detail && <span className="soft small">{detail}</span>}
       {isAgain && <span className="soft small">({words.lineage.again})</span>}

@@ -9,6 +9,7 @@ import { Empty } from '../../ui/Say.tsx'
 import { State } from '../../ui/State.tsx'
 import { Ago, Left, Span } from '../../ui/Time.tsx'
 import { useLanguage, useReason, useWords } from '../../words/index.tsx'
+import { MadeWith } from './MadeWith.tsx'
 import { Timeline } from './Timeline.tsx'
 
 export function OverviewTab({ job }: { job: JobDetail }) {
@@ -57,6 +58,7 @@ function Facts({ job }: { job: JobDetail }) {
         )}
         <Fact name={words.job.attempt}>{job.attempt}</Fact>
         <Fact name={words.job.resources}>{resources(job.resources)}</Fact>
+        <MadeWith job={job} />
         {job.priority !== 0 && <Fact name={words.job.priority}>{job.priority}</Fact>}
         {job.tags.length > 0 && (
           <Fact name={words.job.tags}>

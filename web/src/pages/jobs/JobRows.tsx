@@ -4,6 +4,7 @@ import { label } from '../../api/queries.ts'
 import { duration, resources } from '../../format.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Icon, type IconName } from '../../ui/Icon.tsx'
+import { SortHead } from '../../ui/SortHead.tsx'
 import { State } from '../../ui/State.tsx'
 import { Ago, Left, Span } from '../../ui/Time.tsx'
 import { useReason, useWords } from '../../words/index.tsx'
@@ -71,26 +72,6 @@ export function JobRows({ rows, picked, pick, ask: askNow, sort, setSort }: Prop
         </tbody>
       </table>
     </div>
-  )
-}
-
-interface SortProps {
-  label: string
-  up: Sort
-  down: Sort
-  sort: Sort
-  setSort: (sort: Sort) => void
-}
-
-function SortHead({ label, up, down, sort, setSort }: SortProps) {
-  const direction = sort === up ? 'ascending' : sort === down ? 'descending' : undefined
-  return (
-    <th aria-sort={direction}>
-      <button type="button" className="sort" onClick={() => setSort(sort === up ? down : up)}>
-        {label}
-        <span aria-hidden="true">{direction === 'ascending' ? '↑' : direction === 'descending' ? '↓' : '↕'}</span>
-      </button>
-    </th>
   )
 }
 

@@ -32,6 +32,8 @@ export const nav = {
   create: 'New job',
   nodes: 'Nodes',
   volumes: 'Volumes',
+  datasets: 'Datasets',
+  algorithms: 'Algorithms',
   secrets: 'Secrets',
   settings: 'Settings',
   help: 'Help',

@@ -24,6 +24,8 @@ export const help = {
     code: { title: 'Where code comes from', about: 'A folder of yours, or a git repository.' },
     inputs: { title: 'Inputs', about: 'Data that is there before the program starts.' },
     outputs: { title: 'Outputs', about: 'Where what tasks write is copied, and when.' },
+    datasets: { title: 'Datasets', about: 'Data with a name and versions, which stays what it was.' },
+    algorithms: { title: 'Algorithms', about: 'Code that is used again, with channels and parameters.' },
     volumes: { title: 'Volumes and files', about: 'Named storage: directories, buckets, web servers.' },
     secrets: { title: 'Secrets', about: 'Passwords and keys that nobody else sees.' },
     rendezvous: { title: 'How tasks find each other', about: 'TF_CONFIG, torchrun, MPI and the like.' },

@@ -34,6 +34,8 @@ export const nav: Words['nav'] = {
   create: '新建作业',
   nodes: '节点',
   volumes: '数据卷',
+  datasets: '数据集',
+  algorithms: '算法',
   secrets: '密钥',
   settings: '设置',
   help: '帮助',

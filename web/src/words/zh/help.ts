@@ -21,6 +21,8 @@ export const help: typeof EnHelp = {
     code: { title: '代码从哪里来', about: '本地目录或 git 仓库。' },
     inputs: { title: '输入数据', about: '程序启动前就准备好的数据。' },
     outputs: { title: '输出', about: '任务写出的内容何时同步到哪里。' },
+    datasets: { title: '数据集', about: '有名字、有版本的数据，内容不会悄悄改变。' },
+    algorithms: { title: '算法', about: '可以反复使用的代码，带输入输出通道和参数。' },
     volumes: { title: '数据卷与文件', about: '有名字的存储：目录、对象存储、网站。' },
     secrets: { title: '密钥', about: '别人看不到的密码和密钥。' },
     rendezvous: { title: '任务之间如何互相找到', about: 'TF_CONFIG、torchrun、MPI 等约定。' },

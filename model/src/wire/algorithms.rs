@@ -1,0 +1,52 @@
+//! The JSON of algorithms and their versions.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::JobRef;
+use crate::algorithm::Algorithm;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AlgorithmView {
+    pub name: String,
+    /// That of the newest version.
+    pub description: String,
+    pub owner: String,
+    pub created_at_ms: u64,
+    /// How many there are, without those that were forgotten.
+    pub versions: u32,
+    /// The newest of them.
+    pub latest: Option<AlgorithmVersionView>,
+}
+
+/// An algorithm with its versions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AlgorithmDetail {
+    pub name: String,
+    /// That of the newest version.
+    pub description: String,
+    pub owner: String,
+    pub created_at_ms: u64,
+    /// How many there are, without those that were forgotten.
+    pub versions: u32,
+    /// The newest of them.
+    pub latest: Option<AlgorithmVersionView>,
+    /// Every one, the newest first.
+    pub all: Vec<AlgorithmVersionView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AlgorithmVersionView {
+    pub algorithm: String,
+    /// From 1; never used again, also when it was forgotten. In the answer to a dry run, the one that it would be.
+    pub version: u32,
+    pub description: String,
+    /// Everything it says, with what goes without saying.
+    pub document: Algorithm,
+    /// As it was handed in.
+    pub text: String,
+    pub made_by: String,
+    pub created_at_ms: u64,
+    /// The newest few of the caller's jobs that were made from it.
+    pub jobs: Vec<JobRef>,
+}

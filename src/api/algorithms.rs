@@ -1,0 +1,236 @@
+//! Algorithms: list, make the next version, show, forget. Jobs that were made from one have all they need in their plans.
+
+use axum::{
+    Json,
+    extract::{Path, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+};
+use model::{
+    algorithm::{Algorithm, AlgorithmAt, Kept, check, read},
+    ids::AlgorithmName,
+    plan::Plan,
+    said,
+    versioned::Version,
+    wire::{AlgorithmDetail, AlgorithmVersionView, AlgorithmView, ErrorBody, Handed, JobRef},
+};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::{
+    App, AppState,
+    extract::{Body, Query},
+    guard::Caller,
+    jobs::visible_owner,
+    original::Sent,
+    uploads::{self, Named},
+    volumes,
+};
+use crate::{
+    control::now_ms,
+    error::Error,
+    store::{
+        Sql, StoreError, Written,
+        algorithms::{self as rows, Made, NewVersion, StoredAlgorithm, StoredVersion},
+        lineage::{self, How},
+        tokens::Holder,
+    },
+};
+
+pub mod naming;
+
+/// So many versions of an algorithm are told, the newest of them.
+const VERSIONS_TOLD_MAX: u32 = 100;
+/// Far more than anybody writes; all that are told of one algorithm go into one answer.
+const DOCUMENT_BYTES_MAX: usize = 64 << 10;
+/// So many jobs are told of each version.
+const JOBS_TOLD_MAX: u32 = 10;
+
+/// Lists the algorithms that the caller may use.
+#[utoipa::path(get, path = "/api/v1/algorithms", responses((status = 200, body = Vec<AlgorithmView>)))]
+pub async fn list(State(app): AppState, Caller(holder): Caller) -> Result<Json<Vec<AlgorithmView>>, Error> {
+    let all = move |sql: &Sql<'_>| {
+        let theirs = rows::list(sql)?.into_iter().filter(|algorithm| algorithm.is_for(&holder));
+        theirs.map(|algorithm| view(sql, &holder, algorithm)).collect::<Result<Vec<_>, _>>()
+    };
+    Ok(Json(app.store.read(all).await?))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct AddQuery {
+    /// Only checks the algorithm, and answers the version that it would be.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// Makes the next version of an algorithm, and the algorithm if its name is new. The body is the algorithm itself, as YAML or JSON.
+/// The newest version again is no new one, so this is safe to repeat.
+#[utoipa::path(post, path = "/api/v1/algorithms", params(AddQuery),
+    request_body(content((String = "application/yaml"), (Handed = "application/vnd.trainmaster.handed+json"))),
+    responses((status = 201, body = AlgorithmVersionView),
+        (status = 200, description = "The newest version is just that, or a dry run", body = AlgorithmVersionView),
+        (status = 400, body = ErrorBody), (status = 409, body = ErrorBody), (status = 413, body = ErrorBody), (status = 422, body = ErrorBody)))]
+pub async fn add(
+    State(app): AppState,
+    Caller(holder): Caller,
+    Query(query): Query<AddQuery>,
+    headers: HeaderMap,
+    Body(body): Body,
+) -> Result<(StatusCode, Json<AlgorithmVersionView>), Error> {
+    let sent = Sent::read(headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes), &body)?;
+    let text = as_text(&sent.spec)?;
+    let document = read(text).map_err(Error::BadAlgorithm)?;
+    let name = AlgorithmName::parse(&document.name).map_err(|bad| Error::Internal(bad.to_string()))?;
+    // It is not swept away before it is written that the version needs it.
+    let _folder = what_its_code_needs(&app, &holder, &document).await?;
+    let text = as_text(sent.original())?.to_owned();
+    let new = NewVersion { name: name.clone(), document, text, by: holder.clone(), at_ms: now_ms() };
+    let make = move |sql: &Sql<'_>| {
+        Ok(match rows::make(sql, &new)? {
+            Made::New(made) => Some((StatusCode::CREATED, version_view(sql, &holder, made)?)),
+            Made::Known(known) => Some((StatusCode::OK, version_view(sql, &holder, known)?)),
+            Made::Taken => None,
+        })
+    };
+    let made = match query.dry_run {
+        false => app.store.write(make).await?,
+        // What would come of it, and nothing of it stays.
+        true => app.store.write(move |sql| sql.and_undo(make)).await?.map(|(_, view)| (StatusCode::OK, view)),
+    };
+    let (status, view) = made.ok_or_else(|| Error::AlgorithmTaken(name.to_string()))?;
+    Ok((status, Json(view)))
+}
+
+fn as_text(body: &[u8]) -> Result<&str, Error> {
+    if body.len() > DOCUMENT_BYTES_MAX {
+        return Err(Error::TooLarge { most_bytes: DOCUMENT_BYTES_MAX });
+    }
+    let wanted = said!("text in UTF-8", "UTF-8 文本");
+    std::str::from_utf8(body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })
+}
+
+/// Whether the folder or volume that its code names is there and theirs to use.
+async fn what_its_code_needs(app: &App, holder: &Holder, document: &Algorithm) -> Result<Option<Named>, Error> {
+    let plan: Plan = check(document).map_err(Error::BadAlgorithm)?;
+    let as_its_own = |error| if let Error::BadSpec(problems) = error { Error::BadAlgorithm(problems) } else { error };
+    volumes::check_named(app, holder, &plan).await.map_err(as_its_own)?;
+    uploads::named(app, &plan).await.map_err(as_its_own)
+}
+
+/// Shows an algorithm with its versions.
+#[utoipa::path(get, path = "/api/v1/algorithms/{algorithm}", params(("algorithm" = String, Path)),
+    responses((status = 200, body = AlgorithmDetail), (status = 404, body = ErrorBody)))]
+pub async fn show(State(app): AppState, Caller(holder): Caller, Path(name): Path<String>) -> Result<Json<AlgorithmDetail>, Error> {
+    let algorithm = found(&app, &holder, &name).await?;
+    Ok(Json(app.store.read(move |sql| detail(sql, &holder, algorithm)).await?))
+}
+
+/// Shows a version of an algorithm: a number, or `latest`.
+#[utoipa::path(get, path = "/api/v1/algorithms/{algorithm}/versions/{version}",
+    params(("algorithm" = String, Path), ("version" = String, Path)),
+    responses((status = 200, body = AlgorithmVersionView), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)))]
+pub async fn show_version(
+    State(app): AppState,
+    Caller(holder): Caller,
+    Path((name, version)): Path<(String, String)>,
+) -> Result<Json<AlgorithmVersionView>, Error> {
+    let (algorithm, number) = named(&app, &holder, &name, &version).await?;
+    let read = move |sql: &Sql<'_>| match stored(sql, &algorithm.name, number)? {
+        Some(found) => version_view(sql, &holder, found).map(Some),
+        None => Ok(None),
+    };
+    app.store.read(read).await?.map(Json).ok_or(Error::NoSuchAlgorithmVersion { algorithm: name, version })
+}
+
+/// Forgets an algorithm with all its versions. Jobs that were made from it go on.
+#[utoipa::path(delete, path = "/api/v1/algorithms/{algorithm}", params(("algorithm" = String, Path)),
+    responses((status = 204), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
+pub async fn remove(State(app): AppState, Caller(holder): Caller, Path(name): Path<String>) -> Result<StatusCode, Error> {
+    let algorithm = owned(&holder, found(&app, &holder, &name).await?)?;
+    // One that somebody else has just forgotten is gone as wished.
+    let (Written::Yes | Written::Stale) = app.store.write(move |sql| rows::remove(sql, &algorithm.name)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Forgets a version of an algorithm. Jobs that were made from it go on, and its number is never used again.
+#[utoipa::path(delete, path = "/api/v1/algorithms/{algorithm}/versions/{version}",
+    params(("algorithm" = String, Path), ("version" = String, Path)),
+    responses((status = 204), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
+pub async fn remove_version(
+    State(app): AppState,
+    Caller(holder): Caller,
+    Path((name, version)): Path<(String, String)>,
+) -> Result<StatusCode, Error> {
+    let (algorithm, number) = named(&app, &holder, &name, &version).await?;
+    let algorithm = owned(&holder, algorithm)?;
+    let remove = move |sql: &Sql<'_>| match stored(sql, &algorithm.name, number)? {
+        Some(found) => rows::remove_version(sql, &algorithm.name, found.what.at.version),
+        None => Ok(Written::Stale),
+    };
+    match app.store.write(remove).await? {
+        Written::Yes => Ok(StatusCode::NO_CONTENT),
+        Written::Stale => Err(Error::NoSuchAlgorithmVersion { algorithm: name, version }),
+    }
+}
+
+async fn found(app: &App, holder: &Holder, name: &str) -> Result<StoredAlgorithm, Error> {
+    let nobody = || Error::NoSuchAlgorithm(name.to_owned());
+    let wanted = AlgorithmName::parse(name).map_err(|_| nobody())?;
+    let algorithm = app.store.read(move |sql| rows::get(sql, &wanted)).await?;
+    algorithm.filter(|algorithm| algorithm.is_for(holder)).ok_or_else(nobody)
+}
+
+/// The algorithm, and which version of it is meant.
+async fn named(app: &App, holder: &Holder, name: &str, version: &str) -> Result<(StoredAlgorithm, Version), Error> {
+    let algorithm = found(app, holder, name).await?;
+    let wanted = said!("a number from 1, or `latest`", "从 1 开始的数字，或 `latest`");
+    let version = version.parse().map_err(|_| Error::BadValue { name: "version", value: version.to_owned(), wanted })?;
+    Ok((algorithm, version))
+}
+
+/// An algorithm that is the caller's to change; an administrator may change every one.
+fn owned(holder: &Holder, algorithm: StoredAlgorithm) -> Result<StoredAlgorithm, Error> {
+    if algorithm.is_of(holder) { Ok(algorithm) } else { Err(Error::Forbidden) }
+}
+
+fn stored(sql: &Sql<'_>, name: &AlgorithmName, version: Version) -> Result<Option<StoredVersion>, StoreError> {
+    match version {
+        Version::Number(number) => rows::version(sql, name, number),
+        Version::Latest => Ok(rows::versions(sql, name, 1)?.pop()),
+    }
+}
+
+fn view(sql: &Sql<'_>, holder: &Holder, algorithm: StoredAlgorithm) -> Result<AlgorithmView, StoreError> {
+    let latest = stored(sql, &algorithm.name, Version::Latest)?.map(|it| version_view(sql, holder, it)).transpose()?;
+    let description = latest.as_ref().map(|it| it.description.clone()).unwrap_or_default();
+    let StoredAlgorithm { name, owner, created_at_ms, .. } = algorithm;
+    Ok(AlgorithmView { versions: rows::count(sql, &name)?, name: name.to_string(), description, owner, created_at_ms, latest })
+}
+
+fn detail(sql: &Sql<'_>, holder: &Holder, algorithm: StoredAlgorithm) -> Result<AlgorithmDetail, StoreError> {
+    let all = rows::versions(sql, &algorithm.name, VERSIONS_TOLD_MAX)?;
+    let all = all.into_iter().map(|it| version_view(sql, holder, it)).collect::<Result<_, _>>()?;
+    let AlgorithmView { name, description, owner, created_at_ms, versions, latest } = view(sql, holder, algorithm)?;
+    Ok(AlgorithmDetail { name, description, owner, created_at_ms, versions, latest, all })
+}
+
+fn version_view(sql: &Sql<'_>, holder: &Holder, stored: StoredVersion) -> Result<AlgorithmVersionView, StoreError> {
+    let StoredVersion { what: Kept { at, document }, text, made_by, created_at_ms } = stored;
+    let jobs = jobs(sql, holder, &at)?;
+    Ok(AlgorithmVersionView {
+        algorithm: at.name.to_string(),
+        version: at.version,
+        description: document.description.clone().unwrap_or_default(),
+        document,
+        text,
+        made_by,
+        created_at_ms,
+        jobs,
+    })
+}
+
+fn jobs(sql: &Sql<'_>, holder: &Holder, at: &AlgorithmAt) -> Result<Vec<JobRef>, StoreError> {
+    let owner = visible_owner(holder);
+    let jobs = lineage::newest(sql, (How::Algorithm, &at.to_string()), owner.as_deref(), JOBS_TOLD_MAX)?;
+    Ok(jobs.into_iter().map(|it| JobRef { id: it.id.to_string(), name: it.name, version: it.version }).collect())
+}
