@@ -139,5 +139,5 @@ async function listFiles(at: string): Promise<FileView[]> {
   })
 }
 
-/** A job by the name people call it. */
-export const label = (job: { name: string; version: number }) => `${job.name}@${job.version}`
+/** A version of something, most often of a job, by the name people call it. */
+export const label = (it: { name: string; version: number }) => `${it.name}@${it.version}`

@@ -3,20 +3,27 @@ import { type Column, sorted } from './list.ts'
 import { SortHead } from './SortHead.tsx'
 import './list.css'
 
+interface Sorting {
+  sort: string
+  setSort: (sort: string) => void
+}
+
 interface Props<Row> {
   /** The first of them names the row. */
   columns: Column<Row>[]
   rows: Row[]
   keyOf: (row: Row) => string
-  sort: string
-  setSort: (sort: string) => void
+  /** For lists whose order can be chosen. */
+  sorting?: Sorting
+  /** Whether a row is the one that is looked at, or picked. */
+  isSelected?: (row: Row) => boolean
   /** For lists that one row is picked from. */
-  picking?: { label: (row: Row) => string; picked: string | null; pick: (row: Row) => void }
+  picking?: { label: (row: Row) => string; pick: (row: Row) => void }
   /** What can be done with a row, and what that column is called. */
   ends?: { title: string; of: (row: Row) => ReactNode }
 }
 
-export function ListTable<Row>({ columns, rows, keyOf, sort, setSort, picking, ends }: Props<Row>) {
+export function ListTable<Row>({ columns, rows, keyOf, sorting, isSelected, picking, ends }: Props<Row>) {
   const group = useId()
   return (
     <div className="table-box">
@@ -25,7 +32,7 @@ export function ListTable<Row>({ columns, rows, keyOf, sort, setSort, picking, e
           <tr>
             {picking && <td className="pick" />}
             {columns.map(it => (
-              <Head key={it.key} column={it} sort={sort} setSort={setSort} />
+              <Head key={it.key} column={it} sorting={sorting} />
             ))}
             {ends && (
               <th className="row-ends">
@@ -35,15 +42,15 @@ export function ListTable<Row>({ columns, rows, keyOf, sort, setSort, picking, e
           </tr>
         </thead>
         <tbody>
-          {sorted(rows, columns, sort).map(row => (
-            <tr key={keyOf(row)} aria-selected={picking ? picking.picked === keyOf(row) : undefined}>
+          {sorted(rows, columns, sorting?.sort ?? '').map(row => (
+            <tr key={keyOf(row)} aria-selected={isSelected?.(row)}>
               {picking && (
                 <td className="pick">
                   <input
                     type="radio"
                     name={group}
                     aria-label={picking.label(row)}
-                    checked={picking.picked === keyOf(row)}
+                    checked={isSelected?.(row) ?? false}
                     onChange={() => picking.pick(row)}
                   />
                 </td>
@@ -62,13 +69,12 @@ export function ListTable<Row>({ columns, rows, keyOf, sort, setSort, picking, e
 
 interface HeadProps<Row> {
   column: Column<Row>
-  sort: string
-  setSort: (sort: string) => void
+  sorting: Sorting | undefined
 }
 
-function Head<Row>({ column: { key, title, isNumber = false, by }, sort, setSort }: HeadProps<Row>) {
-  if (!by) return <th className={isNumber ? 'number' : undefined}>{title}</th>
-  return <SortHead label={title} up={key} down={`-${key}`} sort={sort} setSort={setSort} isNumber={isNumber} />
+function Head<Row>({ column: { key, title, isNumber = false, by }, sorting }: HeadProps<Row>) {
+  if (!by || !sorting) return <th className={isNumber ? 'number' : undefined}>{title}</th>
+  return <SortHead label={title} up={key} down={`-${key}`} {...sorting} isNumber={isNumber} />
 }
 
 function Cell<Row>({ column, row, isName }: { column: Column<Row>; row: Row; isName: boolean }) {

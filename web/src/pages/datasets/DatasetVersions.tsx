@@ -1,99 +1,38 @@
 import { Link } from 'wouter'
-import type { DatasetVersionView } from '../../api/datasets.ts'
-import { versionName } from '../../api/datasets.ts'
+import type { DatasetDetail, DatasetVersionView } from '../../api/datasets.ts'
 import { bytes } from '../../format.ts'
 import { paths } from '../../paths.ts'
-import { Button } from '../../ui/Button.tsx'
-import { Ago } from '../../ui/Time.tsx'
+import type { Column } from '../../ui/list.ts'
+import type { Words } from '../../words/en.ts'
 import { useWords } from '../../words/index.tsx'
-import { JobLinks } from '../JobLinks.tsx'
 import { placeOf } from '../pick/place.ts'
+import { Versions } from '../versioned/Versions.tsx'
 
 interface Props {
-  versions: DatasetVersionView[]
+  of: DatasetDetail
   /** The one whose files are looked at. */
   shown: number | undefined
-  forget: (version: DatasetVersionView) => void
+  forget: (version: number) => void
 }
 
-/** Every version there is, the newest first. */
-export function DatasetVersions({ versions, shown, forget }: Props) {
-  const { app, datasets: w } = useWords()
-  return (
-    <div className="table-box">
-      <table className="list">
-        <thead>
-          <tr>
-            <th>{w.version}</th>
-            <th>{w.place}</th>
-            <th className="number">{w.files}</th>
-            <th className="number">{w.size}</th>
-            <th>{w.note}</th>
-            <th>{w.jobs}</th>
-            <th>{w.made}</th>
-            <th>
-              <span className="unseen">{app.more}</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {versions.map(it => (
-            <Row key={it.version} version={it} isShown={it.version === shown} forget={forget} />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
+export function DatasetVersions(props: Props) {
+  return <Versions {...props} kind="datasets" columns={columnsIn(useWords())} />
 }
 
-interface RowProps {
-  version: DatasetVersionView
-  isShown: boolean
-  forget: Props['forget']
-}
-
-function Row({ version: it, isShown, forget }: RowProps) {
-  const { app, datasets: w, locale } = useWords()
-  return (
-    <tr aria-selected={isShown}>
-      <th scope="row">
-        <Link href={paths.dataset(it.dataset, String(it.version))} aria-current={isShown || undefined}>
-          @{it.version}
-        </Link>
-      </th>
-      <td className="mono about">
-        <PlaceLink at={it.at} />
-      </td>
-      <td className="number" title={`${w.fingerprint}: ${it.fingerprint}`}>
-        {it.files.toLocaleString(locale)}
-      </td>
-      <td className="number nowrap">{bytes(it.bytes)}</td>
-      <td className="about">{it.note}</td>
-      <td>
-        <JobLinks jobs={it.jobs} none={w.noJobs} />
-      </td>
-      <td>
-        <Ago at={it.created_at_ms} />
-        <div className="soft small">{it.made_by}</div>
-      </td>
-      <td className="row-ends">
-        <Link
-          className="button tight"
-          href={paths.createReading(versionName(it))}
-          aria-label={app.about(w.train, versionName(it))}
-        >
-          {w.train}
-        </Link>
-        <Button tight look="danger" aria-label={w.forgetVersion(versionName(it))} onClick={() => forget(it)}>
-          {w.forget}
-        </Button>
-      </td>
-    </tr>
-  )
-}
+const columnsIn = ({ datasets: w, locale }: Words): Column<DatasetVersionView>[] => [
+  { key: 'place', title: w.place, isLong: true, cell: it => <PlaceLink at={it.at} /> },
+  {
+    key: 'files',
+    title: w.files,
+    isNumber: true,
+    cell: it => <span title={`${w.fingerprint}: ${it.fingerprint}`}>{it.files.toLocaleString(locale)}</span>,
+  },
+  { key: 'size', title: w.size, isNumber: true, cell: it => bytes(it.bytes) },
+  { key: 'note', title: w.note, isLong: true, cell: it => it.note },
+]
 
 /** Where it is; in a volume one can look at it. */
 function PlaceLink({ at }: { at: string }) {
   const place = at.includes(':') ? placeOf(at) : null
-  return place ? <Link href={paths.volume(place.volume, place.path)}>{at}</Link> : at
+  return <div className="mono">{place ? <Link href={paths.volume(place.volume, place.path)}>{at}</Link> : at}</div>
 }

@@ -73,11 +73,10 @@ export function PickVersioned<Row extends Named>({ rows = [], columns, pick, onC
             columns={all}
             rows={found(usable, text, row => `${row.name} ${row.description}`)}
             keyOf={row => row.name}
-            sort={sort}
-            setSort={setSort}
+            sorting={{ sort, setSort }}
+            isSelected={row => row.name === chosen?.name}
             picking={{
               label: row => w.choose(row.name),
-              picked: chosen?.name ?? null,
               pick: row => choose({ name: row.name, version: String(row.latest?.version) }),
             }}
           />
