@@ -1,19 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from 'wouter'
 import * as sets from '../../api/datasets.ts'
 import { bytes } from '../../format.ts'
-import { paths } from '../../paths.ts'
 import type { Column } from '../../ui/list.ts'
-import { Empty } from '../../ui/Say.tsx'
-import { Ago } from '../../ui/Time.tsx'
 import { useWords } from '../../words/index.tsx'
-import { PickVersioned } from './PickVersioned.tsx'
-
-interface Props {
-  value: string
-  pick: (value: string) => void
-  onClose: () => void
-}
+import { type Picking, PickVersioned } from './PickVersioned.tsx'
 
 function useNumbers(name: string): number[] {
   const { data } = useQuery(sets.dataset(name))
@@ -21,44 +11,15 @@ function useNumbers(name: string): number[] {
 }
 
 /** A dataset and one of its versions. */
-export function PickDataset(around: Props) {
-  const { datasets: w, pick } = useWords()
-  const { data, error } = useQuery(sets.datasets())
-  const columns: Column<sets.DatasetView>[] = [
-    {
-      key: 'size',
-      title: w.size,
-      isNumber: true,
-      cell: row => bytes(row.latest?.bytes ?? 0),
-      by: row => row.latest?.bytes ?? 0,
-    },
-    { key: 'description', title: w.description, isLong: true, cell: row => row.description },
-    {
-      key: 'made',
-      title: w.made,
-      cell: row => row.latest && <Ago at={row.latest.created_at_ms} />,
-      by: row => row.latest?.created_at_ms ?? 0,
-    },
-  ]
-  return (
-    <PickVersioned
-      {...around}
-      title={pick.datasetTitle}
-      rows={data}
-      error={error}
-      columns={columns}
-      nameTitle={w.name}
-      versionTitle={w.version}
-      useNumbers={useNumbers}
-      empty={
-        data && (
-          <Empty icon="datasets" title={w.empty} hint={pick.datasetsEmptyHint}>
-            <Link className="button" href={paths.datasets}>
-              {pick.toDatasets}
-            </Link>
-          </Empty>
-        )
-      }
-    />
-  )
+export function PickDataset(picking: Picking) {
+  const { datasets: w } = useWords()
+  const all = useQuery(sets.datasets())
+  const size: Column<sets.DatasetView> = {
+    key: 'size',
+    title: w.size,
+    isNumber: true,
+    cell: row => bytes(row.latest?.bytes ?? 0),
+    by: row => row.latest?.bytes ?? 0,
+  }
+  return <PickVersioned {...picking} kind="datasets" all={all} columns={[size]} useNumbers={useNumbers} />
 }

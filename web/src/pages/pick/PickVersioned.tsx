@@ -1,51 +1,47 @@
-import { type ReactNode, useState } from 'react'
+import type { UseQueryResult } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
 import { Button } from '../../ui/Button.tsx'
 import { Dialog } from '../../ui/Dialog.tsx'
 import { ListTable } from '../../ui/ListTable.tsx'
 import { type Column, found } from '../../ui/list.ts'
-import { Trouble } from '../../ui/Say.tsx'
+import { Empty, Trouble } from '../../ui/Say.tsx'
 import { SearchBox } from '../../ui/SearchBox.tsx'
 import { useWords } from '../../words/index.tsx'
+import { descriptionIn, madeIn } from '../versioned/columns.tsx'
+import { KINDS, type Kind, type Versioned } from '../versioned/kinds.ts'
 import { versionedOf } from './place.ts'
 
-interface Named {
-  name: string
-  description: string
-  latest?: { version: number } | null
-}
-
-interface Props<Row> {
-  title: string
+export interface Picking {
   /** What is chosen so far: `mnist@3`. */
   value: string
-  rows: Row[] | undefined
-  error: unknown
-  /** What is shown of each, behind its name and its version. */
-  columns: Column<Row>[]
-  nameTitle: string
-  versionTitle: string
-  /** All versions of one of them, once they are known; the newest first. */
-  useNumbers: (name: string) => number[]
-  /** What is shown where there is none. */
-  empty: ReactNode
   pick: (value: string) => void
   onClose: () => void
 }
 
+interface Props<Row> extends Picking {
+  kind: Kind
+  all: UseQueryResult<Row[]>
+  /** What is shown of each, behind its version and before its description. */
+  columns: Column<Row>[]
+  /** All versions of one of them, once they are known; the newest first. */
+  useNumbers: (name: string) => number[]
+}
+
 /** One thing of several, and one of its versions. */
-export function PickVersioned<Row extends Named>({ rows = [], columns, pick, onClose, ...about }: Props<Row>) {
-  const { app, pick: w } = useWords()
+export function PickVersioned<Row extends Versioned>({ kind, all, columns, pick, onClose, ...about }: Props<Row>) {
+  const { app, pick: w, [kind]: own } = useWords()
   const [chosen, choose] = useState(versionedOf(about.value))
   const [text, setText] = useState('')
   const [sort, setSort] = useState('name')
-  const usable = rows.filter(it => it.latest != null)
+  const usable = (all.data ?? []).filter(it => it.latest != null)
   const label = chosen && `${chosen.name}@${chosen.version}`
   const isThere = usable.some(it => it.name === chosen?.name)
-  const all: Column<Row>[] = [
-    { key: 'name', title: about.nameTitle, cell: row => row.name, by: row => row.name },
+  const shown: Column<Row>[] = [
+    { key: 'name', title: own.name, cell: row => row.name, by: row => row.name },
     {
       key: 'version',
-      title: about.versionTitle,
+      title: own.version,
       cell: row =>
         row.name === chosen?.name ? (
           <VersionChoice
@@ -60,17 +56,19 @@ export function PickVersioned<Row extends Named>({ rows = [], columns, pick, onC
         ),
     },
     ...columns,
+    descriptionIn(own),
+    madeIn(own),
   ]
   return (
-    <Dialog title={about.title} onClose={onClose} wide>
-      {about.error != null && <Trouble error={about.error} />}
-      {usable.length === 0 && about.error == null ? (
-        about.empty
+    <Dialog title={w[kind].title} onClose={onClose} wide>
+      {all.error && <Trouble error={all.error} />}
+      {usable.length === 0 && !all.error ? (
+        all.data && <NoneYet kind={kind} />
       ) : (
         <>
           <SearchBox label={w.search} text={text} change={setText} />
           <ListTable
-            columns={all}
+            columns={shown}
             rows={found(usable, text, row => `${row.name} ${row.description}`)}
             keyOf={row => row.name}
             sorting={{ sort, setSort }}
@@ -89,6 +87,18 @@ export function PickVersioned<Row extends Named>({ rows = [], columns, pick, onC
         </Button>
       </div>
     </Dialog>
+  )
+}
+
+/** Of something that there is none of, nothing can be picked. */
+function NoneYet({ kind }: { kind: Kind }) {
+  const { pick: w, [kind]: own } = useWords()
+  return (
+    <Empty icon={kind} title={own.empty} hint={w[kind].emptyHint}>
+      <Link className="button" href={KINDS[kind].pathToMake}>
+        {w[kind].toMake}
+      </Link>
+    </Empty>
   )
 }
 
