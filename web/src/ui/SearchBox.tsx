@@ -1,15 +1,11 @@
-/** Where one types what a list is to be searched for. */
-export function SearchBox({ label, text, change }: { label: string; text: string; change: (text: string) => void }) {
+import type { ComponentProps } from 'react'
+import { SearchInput } from './SearchInput.tsx'
+
+/** Stands above a list that is searched by words alone. */
+export function SearchBox(props: ComponentProps<typeof SearchInput>) {
   return (
     <search className="filters">
-      <input
-        className="input"
-        type="search"
-        aria-label={label}
-        placeholder={label}
-        value={text}
-        onChange={event => change(event.target.value)}
-      />
+      <SearchInput {...props} />
     </search>
   )
 }

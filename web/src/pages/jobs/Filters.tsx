@@ -4,6 +4,7 @@ import type { JobFilter, JobState } from '../../api/queries.ts'
 import * as queries from '../../api/queries.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Icon } from '../../ui/Icon.tsx'
+import { SearchInput } from '../../ui/SearchInput.tsx'
 import { useWords } from '../../words/index.tsx'
 import type { Days, FilterKey } from './useFilter.ts'
 
@@ -118,14 +119,5 @@ function Search({ value, change, label }: { value: string; change: (text: string
     const timer = setTimeout(() => change(text), TYPING_MS)
     return () => clearTimeout(timer)
   }, [text])
-  return (
-    <input
-      className="input"
-      type="search"
-      aria-label={label}
-      placeholder={label}
-      value={text}
-      onChange={event => setText(event.target.value)}
-    />
-  )
+  return <SearchInput label={label} text={text} change={setText} />
 }

@@ -6,6 +6,7 @@ import type { XKind } from '../../../curves/pieces.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { Choice } from '../../../ui/Choice.tsx'
 import { Icon } from '../../../ui/Icon.tsx'
+import { SearchInput } from '../../../ui/SearchInput.tsx'
 import { useToasts } from '../../../ui/Toasts.tsx'
 import { useWords } from '../../../words/index.tsx'
 import { type CurveChoices, SMOOTHING_MAX } from './choices.ts'
@@ -35,14 +36,7 @@ export function Controls({ job, choices, choose, setSmoothing, tasks, groups }: 
   const chooseX = (x: XKind) => choose({ x: x === 'step' ? null : x, from: null, to: null })
   return (
     <section className="panel curve-controls" aria-label={charts.shown}>
-      <input
-        className="input"
-        type="search"
-        aria-label={words.find}
-        placeholder={words.find}
-        value={choices.find}
-        onChange={event => choose({ find: event.target.value })}
-      />
+      <SearchInput label={words.find} text={choices.find} change={find => choose({ find })} />
       <Choice label={words.x} value={choices.x} onChange={value => chooseX(value as XKind)}>
         {Object.entries(words.xs).map(([key, name]) => (
           <option key={key} value={key}>

@@ -4,6 +4,7 @@ import { localInput } from '../../../format.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { Choice } from '../../../ui/Choice.tsx'
 import { Icon } from '../../../ui/Icon.tsx'
+import { SearchInput } from '../../../ui/SearchInput.tsx'
 import { useWords } from '../../../words/index.tsx'
 import { TaskPicker } from './TaskPicker.tsx'
 import { COUNTS, type Key, type LogFilter, type Switch } from './useLogFilter.ts'
@@ -109,14 +110,7 @@ function Find({ filter: { find, isOn, set } }: { filter: LogFilter }) {
   )
   return (
     <span className="log-find">
-      <input
-        className="input"
-        type="search"
-        aria-label={w.find}
-        placeholder={w.find}
-        value={text}
-        onChange={event => setText(event.target.value)}
-      />
+      <SearchInput label={w.find} text={text} change={setText} />
       {mark('case', 'Aa', w.matchCase)}
       {mark('regex', '.*', w.regex)}
     </span>

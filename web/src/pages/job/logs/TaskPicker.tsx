@@ -1,5 +1,6 @@
 import { type FocusEvent, useRef, useState } from 'react'
 import { Button } from '../../../ui/Button.tsx'
+import { SearchInput } from '../../../ui/SearchInput.tsx'
 import { useWords } from '../../../words/index.tsx'
 
 /** More than this are found by typing. */
@@ -40,16 +41,7 @@ export function TaskPicker({ tasks, picked, pick }: Props) {
         {said} <span aria-hidden="true">▾</span>
       </summary>
       <div className="picker-box">
-        {tasks.length > 8 && (
-          <input
-            className="input"
-            type="search"
-            aria-label={words.logs.findTask}
-            placeholder={words.logs.findTask}
-            value={text}
-            onChange={event => setText(event.target.value)}
-          />
-        )}
+        {tasks.length > 8 && <SearchInput label={words.logs.findTask} text={text} change={setText} />}
         {picked.length > 0 && (
           <Button tight look="plain" onClick={() => pick([])}>
             {words.logs.all}
