@@ -74,7 +74,6 @@ function Outputs({ put, document }: Props) {
             at={['outputs', name]}
             help={about(output.description, output.required !== false && w.required, w.outputHelp)}
             placeholder="results:run1"
-            noDataset={false}
             isOutput
           />
         </div>

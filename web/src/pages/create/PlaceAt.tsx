@@ -9,7 +9,7 @@ interface Props {
   at: Path
   help?: string
   placeholder?: string
-  noDataset?: string | null | false
+  noDataset?: string | null
   noPlace?: string | null
   isOutput?: boolean
 }

@@ -89,7 +89,6 @@ export default function ProDoor({ draft, setDraft, problems }: Props) {
           at={['output']}
           help={w.outputHelp}
           placeholder="results:digits"
-          noDataset={false}
           isOutput
         />
         <PlaceAt
@@ -98,7 +97,6 @@ export default function ProDoor({ draft, setDraft, problems }: Props) {
           at={['logs']}
           help={w.more.logsHelp}
           placeholder="results:logs"
-          noDataset={false}
           isOutput
         />
         <TextAt put={put} label={w.more.from} at={['from']} help={w.more.fromHelp} placeholder="digits@2" />

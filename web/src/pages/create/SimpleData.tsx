@@ -85,7 +85,6 @@ function Places({ put }: { put: Put }) {
           at={['output']}
           help={w.outputHelp}
           placeholder="results:run1"
-          noDataset={false}
           isOutput
         />
       </div>

@@ -15,7 +15,7 @@ interface Picking {
   noDataset?: string | null | false
   /** Why no place can be chosen here. */
   noPlace?: string | null
-  /** Whether something is to be written there, and not read. */
+  /** Whether something is to be written there, and not read; in a dataset nothing can be. */
   isOutput?: boolean
   /** Whether there is only room for drawings. */
   isTight?: boolean
@@ -47,7 +47,7 @@ export function PickButtons({ noDataset = null, noPlace = null, isOutput = false
   }
   return (
     <>
-      {noDataset !== false && (
+      {noDataset !== false && !isOutput && (
         <Button
           aria-label={app.about(label, w.dataset)}
           title={w.dataset}
