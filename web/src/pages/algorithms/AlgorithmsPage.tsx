@@ -7,7 +7,7 @@ import type { Column } from '../../ui/list.ts'
 import { useChoices } from '../../useChoices.ts'
 import { useWords } from '../../words/index.tsx'
 import { AllPage } from '../versioned/AllPage.tsx'
-import { frameworkIn, frameworkOf } from './framework.ts'
+import { frameworkIn, frameworkOf } from './told.ts'
 import { WriteAlgorithm } from './WriteAlgorithm.tsx'
 
 export default function AlgorithmsPage() {

@@ -1,11 +1,23 @@
 // What an algorithm's document says, in a few words.
-import type { Algorithm, Input, Param } from '../../api/algorithms.ts'
+import type { Algorithm, AlgorithmView, Input, Param } from '../../api/algorithms.ts'
+import type { Column } from '../../ui/list.ts'
 import type { Words } from '../../words/en.ts'
 
 type Said = Words['algorithms']
 
 /** What is around its code: a framework of ours, or an image. */
 export const around = ({ framework, image }: Algorithm): string => framework ?? image ?? ''
+
+/** That of the newest version. */
+export const frameworkOf = ({ latest }: AlgorithmView): string => (latest ? around(latest.document) : '')
+
+/** The same, as a column of a list. */
+export const frameworkIn = (w: Said): Column<AlgorithmView> => ({
+  key: 'framework',
+  title: w.framework,
+  cell: row => frameworkOf(row) || w.noFramework,
+  by: frameworkOf,
+})
 
 /** Where its code comes from, in one line. */
 export function codeOf({ code }: Algorithm): string {

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import * as algorithms from '../../api/algorithms.ts'
 import { useWords } from '../../words/index.tsx'
-import { frameworkIn } from '../algorithms/framework.ts'
+import { frameworkIn } from '../algorithms/told.ts'
 import { type Picking, PickVersioned } from './PickVersioned.tsx'
 
 function useNumbers(name: string): number[] {
