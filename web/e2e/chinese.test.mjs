@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { House, settled, until } from './house.mjs'
-import { settle } from './town.mjs'
+import { PLACES, settle } from './town.mjs'
 
 let house
 let jobs
@@ -71,22 +71,8 @@ test('其余页面也没有英文句子', async () => {
     `/jobs/${jobs.queued}/files`,
     `/jobs/${jobs.queued}/resources`,
     `/compare?jobs=${jobs.first},${jobs.second},${jobs.failed}&same=1`,
-    '/',
-    '/volumes',
-    '/volumes/mnist',
+    ...PLACES,
     '/volumes/nowhere',
-    '/nodes',
-    '/datasets',
-    '/datasets/mnist?version=1',
-    '/datasets/nobody',
-    '/algorithms',
-    '/algorithms/mlp',
-    '/algorithms/nobody',
-    '/algorithms?write=1',
-    '/create?algorithm=mlp@1',
-    '/create?input=mnist@1',
-    '/secrets',
-    '/settings',
     '/create',
     '/create?door=pro',
   ]

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
 import { House, settled } from './house.mjs'
-import { settle } from './town.mjs'
+import { PLACES, settle } from './town.mjs'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -17,7 +17,6 @@ before(async () => {
 after(() => house.close())
 
 const pages = () => [
-  '/',
   '/jobs',
   `/jobs/${jobs.first}`,
   `/jobs/${jobs.failed}`,
@@ -46,23 +45,10 @@ const pages = () => [
   '/compare',
   '/help',
   '/help/job-file',
-  '/nodes',
-  '/volumes',
-  '/volumes/mnist',
-  '/datasets',
+  ...PLACES,
   '/datasets/mnist',
-  '/datasets/mnist?version=1',
-  '/datasets/nobody',
-  '/algorithms',
-  '/algorithms/mlp',
-  '/algorithms/nobody',
-  '/algorithms?write=1',
   '/algorithms/mlp?write=1',
-  '/create?input=mnist@1',
-  '/create?algorithm=mlp@1',
   '/create?door=pro&algorithm=mlp@latest',
-  '/secrets',
-  '/settings',
   '/nowhere',
 ]
 

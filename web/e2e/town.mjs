@@ -32,6 +32,25 @@ custom_params: true
 needs: { accelerators: [none, A100], accelerators_max: 2, tasks_max: 1 }
 `
 
+/** The pages of the town that are about none of its jobs. */
+export const PLACES = [
+  '/',
+  '/nodes',
+  '/volumes',
+  '/volumes/mnist',
+  '/datasets',
+  '/datasets/mnist?version=1',
+  '/datasets/nobody',
+  '/algorithms',
+  '/algorithms/mlp',
+  '/algorithms/nobody',
+  '/algorithms?write=1',
+  '/create?input=mnist@1',
+  '/create?algorithm=mlp@1',
+  '/secrets',
+  '/settings',
+]
+
 export async function settle(house) {
   const volume = join(house.place, 'mnist')
   mkdirSync(join(volume, 'train'), { recursive: true })
