@@ -135,10 +135,12 @@ test('datasets are searched and sorted, and the address says how', async () => {
 test('what is forgotten is gone, and its files are not', async () => {
   await add('brief', 'pictures:mnist')
   const page = await house.inside()
-  await page.goto(`${house.url}/datasets/brief`)
+  await page.goto(`${house.url}/datasets/brief?version=1`)
+  await page.getByRole('region', { name: 'Files of brief@1' }).waitFor()
   await page.getByRole('button', { name: 'Forget brief@1' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Forget', exact: true }).click()
   await page.getByText('All versions are forgotten').waitFor()
+  assert.match(page.url(), /\/datasets\/brief$/, 'what was looked at is gone')
   await page.getByRole('button', { name: 'New version' }).click()
   await page.getByRole('dialog').getByLabel('Place', { exact: true }).fill('pictures:mnist')
   await page.getByRole('button', { name: 'Make version' }).click()
