@@ -6,12 +6,12 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
 };
 use model::{
-    algorithm::{Algorithm, AlgorithmAt, Kept, check, read},
+    algorithm::{Algorithm, Kept, check, read},
     ids::AlgorithmName,
     plan::Plan,
     said,
     versioned::Version,
-    wire::{AlgorithmDetail, AlgorithmVersionView, AlgorithmView, ErrorBody, Handed, JobRef},
+    wire::{AlgorithmDetail, AlgorithmVersionView, AlgorithmView, ErrorBody, Handed},
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -20,7 +20,7 @@ use super::{
     App, AppState,
     extract::{Body, Query},
     guard::Caller,
-    jobs::visible_owner,
+    named,
     original::Sent,
     uploads::{self, Named},
     volumes,
@@ -31,7 +31,7 @@ use crate::{
     store::{
         Sql, StoreError, Written,
         algorithms::{self as rows, Made, NewVersion, StoredAlgorithm, StoredVersion},
-        lineage::{self, How},
+        lineage::How,
         tokens::Holder,
     },
 };
@@ -42,8 +42,6 @@ pub mod naming;
 const VERSIONS_TOLD_MAX: u32 = 100;
 /// Far more than anybody writes; all that are told of one algorithm go into one answer.
 const DOCUMENT_BYTES_MAX: usize = 64 << 10;
-/// So many jobs are told of each version.
-const JOBS_TOLD_MAX: u32 = 10;
 
 /// Lists the algorithms that the caller may use.
 #[utoipa::path(get, path = "/api/v1/algorithms", responses((status = 200, body = Vec<AlgorithmView>)))]
@@ -134,7 +132,7 @@ pub async fn show_version(
     Caller(holder): Caller,
     Path((name, version)): Path<(String, String)>,
 ) -> Result<Json<AlgorithmVersionView>, Error> {
-    let (algorithm, number) = named(&app, &holder, &name, &version).await?;
+    let (algorithm, number) = (found(&app, &holder, &name).await?, named::version(&version)?);
     let read = move |sql: &Sql<'_>| match stored(sql, &algorithm.name, number)? {
         Some(found) => version_view(sql, &holder, found).map(Some),
         None => Ok(None),
@@ -146,7 +144,8 @@ pub async fn show_version(
 #[utoipa::path(delete, path = "/api/v1/algorithms/{algorithm}", params(("algorithm" = String, Path)),
     responses((status = 204), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
 pub async fn remove(State(app): AppState, Caller(holder): Caller, Path(name): Path<String>) -> Result<StatusCode, Error> {
-    let algorithm = owned(&holder, found(&app, &holder, &name).await?)?;
+    let algorithm = found(&app, &holder, &name).await?;
+    named::is_theirs(&holder, &algorithm)?;
     // One that somebody else has just forgotten is gone as wished.
     let (Written::Yes | Written::Stale) = app.store.write(move |sql| rows::remove(sql, &algorithm.name)).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -161,8 +160,8 @@ pub async fn remove_version(
     Caller(holder): Caller,
     Path((name, version)): Path<(String, String)>,
 ) -> Result<StatusCode, Error> {
-    let (algorithm, number) = named(&app, &holder, &name, &version).await?;
-    let algorithm = owned(&holder, algorithm)?;
+    let (algorithm, number) = (found(&app, &holder, &name).await?, named::version(&version)?);
+    named::is_theirs(&holder, &algorithm)?;
     let remove = move |sql: &Sql<'_>| match stored(sql, &algorithm.name, number)? {
         Some(found) => rows::remove_version(sql, &algorithm.name, found.what.at.version),
         None => Ok(Written::Stale),
@@ -178,19 +177,6 @@ async fn found(app: &App, holder: &Holder, name: &str) -> Result<StoredAlgorithm
     let wanted = AlgorithmName::parse(name).map_err(|_| nobody())?;
     let algorithm = app.store.read(move |sql| rows::get(sql, &wanted)).await?;
     algorithm.filter(|algorithm| algorithm.is_for(holder)).ok_or_else(nobody)
-}
-
-/// The algorithm, and which version of it is meant.
-async fn named(app: &App, holder: &Holder, name: &str, version: &str) -> Result<(StoredAlgorithm, Version), Error> {
-    let algorithm = found(app, holder, name).await?;
-    let wanted = said!("a number from 1, or `latest`", "从 1 开始的数字，或 `latest`");
-    let version = version.parse().map_err(|_| Error::BadValue { name: "version", value: version.to_owned(), wanted })?;
-    Ok((algorithm, version))
-}
-
-/// An algorithm that is the caller's to change; an administrator may change every one.
-fn owned(holder: &Holder, algorithm: StoredAlgorithm) -> Result<StoredAlgorithm, Error> {
-    if algorithm.is_of(holder) { Ok(algorithm) } else { Err(Error::Forbidden) }
 }
 
 fn stored(sql: &Sql<'_>, name: &AlgorithmName, version: Version) -> Result<Option<StoredVersion>, StoreError> {
@@ -216,7 +202,7 @@ fn detail(sql: &Sql<'_>, holder: &Holder, algorithm: StoredAlgorithm) -> Result<
 
 fn version_view(sql: &Sql<'_>, holder: &Holder, stored: StoredVersion) -> Result<AlgorithmVersionView, StoreError> {
     let StoredVersion { what: Kept { at, document }, text, made_by, created_at_ms } = stored;
-    let jobs = jobs(sql, holder, &at)?;
+    let jobs = named::jobs(sql, holder, How::Algorithm, &at.to_string())?;
     Ok(AlgorithmVersionView {
         algorithm: at.name.to_string(),
         version: at.version,
@@ -227,10 +213,4 @@ fn version_view(sql: &Sql<'_>, holder: &Holder, stored: StoredVersion) -> Result
         created_at_ms,
         jobs,
     })
-}
-
-fn jobs(sql: &Sql<'_>, holder: &Holder, at: &AlgorithmAt) -> Result<Vec<JobRef>, StoreError> {
-    let owner = visible_owner(holder);
-    let jobs = lineage::newest(sql, (How::Algorithm, &at.to_string()), owner.as_deref(), JOBS_TOLD_MAX)?;
-    Ok(jobs.into_iter().map(|it| JobRef { id: it.id.to_string(), name: it.name, version: it.version }).collect())
 }

@@ -12,18 +12,18 @@ use model::{
     plan::{DESCRIPTION_CHARACTERS_MAX, description_problems},
     said,
     versioned::Version,
-    wire::{DatasetDetail, DatasetVersionView, DatasetView, ErrorBody, JobRef, NewDatasetVersion},
+    wire::{DatasetDetail, DatasetVersionView, DatasetView, ErrorBody, NewDatasetVersion},
     words::Words,
 };
 
-use super::{App, AppState, extract::Body, guard::Caller, jobs::visible_owner};
+use super::{App, AppState, extract::Body, guard::Caller, named};
 use crate::{
     control::now_ms,
     error::Error,
     store::{
         Sql, StoreError, Written,
         datasets::{self as rows, Made, NewVersion, StoredDataset, StoredVersion},
-        lineage::{self, How},
+        lineage::How,
         named::Named,
         tokens::Holder,
     },
@@ -37,8 +37,6 @@ use holding::holding;
 
 /// So many versions of a dataset are told, the newest of them.
 const VERSIONS_TOLD_MAX: u32 = 1_000;
-/// So many jobs are told of each version.
-const JOBS_TOLD_MAX: u32 = 10;
 
 /// Lists the datasets that the caller may use.
 #[utoipa::path(get, path = "/api/v1/datasets", responses((status = 200, body = Vec<DatasetView>)))]
@@ -127,7 +125,7 @@ pub async fn show_version(
     Caller(holder): Caller,
     Path((name, version)): Path<(String, String)>,
 ) -> Result<Json<DatasetVersionView>, Error> {
-    let (dataset, number) = named(&app, &holder, &name, &version).await?;
+    let (dataset, number) = (found(&app, &holder, &name).await?, named::version(&version)?);
     let read = move |sql: &Sql<'_>| match stored(sql, &dataset.named.name, number)? {
         Some(found) => version_view(sql, &holder, found).map(Some),
         None => Ok(None),
@@ -139,7 +137,8 @@ pub async fn show_version(
 #[utoipa::path(delete, path = "/api/v1/datasets/{dataset}", params(("dataset" = String, Path)),
     responses((status = 204), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
 pub async fn remove(State(app): AppState, Caller(holder): Caller, Path(name): Path<String>) -> Result<StatusCode, Error> {
-    let dataset = owned(&holder, found(&app, &holder, &name).await?)?;
+    let dataset = found(&app, &holder, &name).await?;
+    named::is_theirs(&holder, &dataset.named)?;
     // One that somebody else has just forgotten is gone as wished.
     let (Written::Yes | Written::Stale) = app.store.write(move |sql| rows::remove(sql, &dataset.named.name)).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -154,8 +153,8 @@ pub async fn remove_version(
     Caller(holder): Caller,
     Path((name, version)): Path<(String, String)>,
 ) -> Result<StatusCode, Error> {
-    let (dataset, number) = named(&app, &holder, &name, &version).await?;
-    let dataset = owned(&holder, dataset)?;
+    let (dataset, number) = (found(&app, &holder, &name).await?, named::version(&version)?);
+    named::is_theirs(&holder, &dataset.named)?;
     let remove = move |sql: &Sql<'_>| match stored(sql, &dataset.named.name, number)? {
         Some(found) => rows::remove_version(sql, &dataset.named.name, found.what.version),
         None => Ok(Written::Stale),
@@ -171,18 +170,6 @@ async fn found(app: &App, holder: &Holder, name: &str) -> Result<StoredDataset, 
     let wanted = DatasetName::parse(name).map_err(|_| nobody())?;
     let dataset = app.store.read(move |sql| rows::get(sql, &wanted)).await?;
     dataset.filter(|dataset| dataset.named.is_for(holder)).ok_or_else(nobody)
-}
-
-/// The dataset, and which version of it is meant.
-async fn named(app: &App, holder: &Holder, name: &str, version: &str) -> Result<(StoredDataset, Version), Error> {
-    let dataset = found(app, holder, name).await?;
-    let wanted = said!("a number from 1, or `latest`", "从 1 开始的数字，或 `latest`");
-    Ok((dataset, parsed("version", version, wanted)?))
-}
-
-/// A dataset that is the caller's to change; an administrator may change every one.
-fn owned(holder: &Holder, dataset: StoredDataset) -> Result<StoredDataset, Error> {
-    if dataset.named.is_of(holder) { Ok(dataset) } else { Err(Error::Forbidden) }
 }
 
 fn stored(sql: &Sql<'_>, name: &DatasetName, version: Version) -> Result<Option<StoredVersion>, StoreError> {
@@ -207,9 +194,7 @@ fn detail(sql: &Sql<'_>, holder: &Holder, dataset: StoredDataset) -> Result<Data
 
 fn version_view(sql: &Sql<'_>, holder: &Holder, stored: StoredVersion) -> Result<DatasetVersionView, StoreError> {
     let StoredVersion { what, note, made_by, created_at_ms } = stored;
-    let owner = visible_owner(holder);
-    let jobs = lineage::newest(sql, (How::Dataset, &what.name().to_string()), owner.as_deref(), JOBS_TOLD_MAX)?;
-    let job = |it: lineage::Named| JobRef { id: it.id.to_string(), name: it.name, version: it.version };
+    let jobs = named::jobs(sql, holder, How::Dataset, &what.name().to_string())?;
     Ok(DatasetVersionView {
         dataset: what.dataset.to_string(),
         version: what.version,
@@ -220,6 +205,6 @@ fn version_view(sql: &Sql<'_>, holder: &Holder, stored: StoredVersion) -> Result
         fingerprint: what.held.fingerprint,
         made_by,
         created_at_ms,
-        jobs: jobs.into_iter().map(job).collect(),
+        jobs,
     })
 }

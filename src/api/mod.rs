@@ -57,6 +57,7 @@ mod lost;
 mod metrics;
 mod metrics_follow;
 mod mishap;
+mod named;
 mod nodes;
 mod original;
 mod progress;

@@ -89,6 +89,9 @@ async fn add(context: &Context, args: &AddArgs) -> Result<(), Failure> {
     }
     let name = format!("{}@{}", made.dataset, made.version);
     output::line(&plain(&format!("{name} is {}: {}", made.at, held(&made))))?;
+    if args.note.as_ref().is_some_and(|note| *note != made.note) {
+        output::note(&format!("note: {name} is just that already; it keeps its own note, and yours is not kept"));
+    }
     output::aside(&format!("a job reads it with `inputs: {{data: {name}}}`"));
     Ok(())
 }

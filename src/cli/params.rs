@@ -44,11 +44,11 @@ pub fn with_params(mut spec: JobSpec, args: &ParamArgs) -> Result<JobSpec, Failu
 
 /// The value with the type that the job's own value has. What an algorithm takes is for the server to say, which knows it.
 pub fn retyped(spec: &JobSpec, flag: &str, name: &str, value: &str) -> Result<Param, Failure> {
-    match spec.params.get(name) {
-        Some(Some(known)) => known.retyped(value).map_err(|why| Failure::usage(format!("{flag} {name}: it {why}"))),
-        Some(None) | None if spec.algorithm.is_some() => Ok(Param::typed(value)),
-        Some(None) | None => Err(unknown(spec, flag, name)),
+    if spec.algorithm.is_some() {
+        return Ok(Param::as_typed(value));
     }
+    let known = spec.params.get(name).and_then(Option::as_ref).ok_or_else(|| unknown(spec, flag, name))?;
+    known.retyped(value).map_err(|why| Failure::usage(format!("{flag} {name}: it {why}")))
 }
 
 fn unknown(spec: &JobSpec, flag: &str, name: &str) -> Failure {
@@ -90,8 +90,8 @@ mod tests {
     #[test]
     fn a_job_may_set_what_its_algorithm_has_and_leave_out_what_it_can_do_without() {
         let spec = model::spec::read("name: a\nalgorithm: mlp@1\nparams: {lr: 1, augment: null}").unwrap();
-        let params = ["lr=0.5", "epochs=3", "augment=true", "dropout=null"].map(|text| text.parse().unwrap()).into();
+        let params = ["lr=0.5", "epochs=3", "augment=true", "dropout=null", "tag=1.10"].map(|text| text.parse().unwrap()).into();
         let changed = with_params(spec, &ParamArgs { params }).unwrap();
-        assert_eq!(serde_json::to_string(&changed.params).unwrap(), r#"{"lr":0.5,"augment":true,"epochs":3,"dropout":null}"#);
+        assert_eq!(serde_json::to_string(&changed.params).unwrap(), r#"{"lr":0.5,"augment":true,"epochs":3,"dropout":null,"tag":"1.10"}"#);
     }
 }

@@ -23,7 +23,7 @@ impl std::str::FromStr for Setting {
         let text = value.to_owned();
         let value = match is_text(&path) {
             true => text_or_list(value),
-            false if is_param(&path) => param(value),
+            false if is_param(&path) => param(value, Param::typed),
             false => scalar(value),
         };
         Ok(Self { path, value, text })
@@ -54,9 +54,13 @@ pub fn without_params(settings: &[Setting], spec: &Value) -> (Vec<Setting>, Vec<
 
 /// Applies the settings in their order.
 pub fn apply(spec: &mut Value, settings: &[Setting]) -> Result<(), Failure> {
+    let has_algorithm = spec.get("algorithm").is_some() || settings.iter().any(|setting| setting.path == ["algorithm"]);
     for setting in settings {
-        put(spec, &setting.path, setting.value.clone())
-            .map_err(|why| Failure::usage(format!("--set {}: {why}", setting.path.join("."))))?;
+        let value = match has_algorithm && is_param(&setting.path) {
+            true => param(&setting.text, Param::as_typed),
+            false => setting.value.clone(),
+        };
+        put(spec, &setting.path, value).map_err(|why| Failure::usage(format!("--set {}: {why}", setting.path.join("."))))?;
     }
     Ok(())
 }
@@ -97,9 +101,9 @@ fn is_param(path: &[String]) -> bool {
     path.len() == 2 && path[0] == "params"
 }
 
-/// With the type a job file gives it; `null` removes it.
-fn param(text: &str) -> Value {
-    if text == "null" { Value::Null } else { serde_json::to_value(Param::typed(text)).unwrap_or_else(|_| text.into()) }
+/// `null` removes it.
+fn param(text: &str, typed: fn(&str) -> Param) -> Value {
+    if text == "null" { Value::Null } else { serde_json::to_value(typed(text)).unwrap_or_else(|_| text.into()) }
 }
 
 /// A list stays a list; everything else is taken as it was typed.
@@ -186,6 +190,8 @@ mod tests {
     fn a_parameter_has_the_type_it_has_in_a_file() {
         let spec = set(&["params.lr=.5", "params.steps=10", "params.on=true", "params.name=adam", "params.gone=null"]).unwrap();
         assert_eq!(spec["params"], json!({"lr": 0.5, "steps": 10, "on": true, "name": "adam"}));
+        let of_algorithm = set(&["algorithm=mlp@1", "params.tag=1.10", "params.lr=0.1"]).unwrap();
+        assert_eq!(of_algorithm["params"], json!({"tag": "1.10", "lr": 0.1}));
         assert_eq!(set(&["secrets.pin=0042"]).unwrap()["secrets"]["pin"], json!("0042"));
     }
 

@@ -339,8 +339,8 @@ fn of_volume(error: &VolumeError) -> Face {
             "请稍后再试；用 `trainmaster volumes test` 查看详情"
         )),
         Trouble::Denied { .. } => face(S::FAILED_DEPENDENCY, "volume_denied").hint(said!(
-            "the keys of the volume are wrong or may not do that; give it others with `trainmaster volumes set`",
-            "数据卷的密钥不对，或没有权限；请用 `trainmaster volumes set` 换别的密钥"
+            "a bucket gets other keys with `trainmaster volumes set`; a directory has to be open to the user that the server runs as, and a web page to everyone",
+            "存储桶的密钥用 `trainmaster volumes set` 更换；目录要允许运行服务器的用户访问，网址要不用登录就能打开"
         )),
         Trouble::Missing { .. } => face(S::NOT_FOUND, "no_such_file")
             .hint(said!("`trainmaster files ls` shows what is there", "用 `trainmaster files ls` 查看那里有什么")),

@@ -59,6 +59,8 @@ fn latest_is_a_number_from_the_submission_on_and_a_rerun_reads_the_same() {
     let house = House::new();
     with_volume(&house, &[("mnist/v1/a", "one\n"), ("mnist/v2/a", "two\n"), ("mnist/v2/b", "")]);
     assert_eq!(done(&house, &["datasets", "add", "mnist", "data:mnist/v1", "--note", "raw"]), "mnist@1 is data:mnist/v1: 1 file with 4B\n");
+    let again = house.cli(&["datasets", "add", "mnist", "data:mnist/v1", "--note", "clean"]);
+    assert_eq!(text(&again.stderr), "note: mnist@1 is just that already; it keeps its own note, and yours is not kept\n");
     fs::write(
         house.place().join("job.yaml"),
         "name: read\ninputs: {set: mnist@latest}\nroles: {main: {cpus: 0.1, command: cat /input/set/a}}\n",

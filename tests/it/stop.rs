@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use trainmaster::client::Call;
 
 use crate::{
-    house::{House, marked, text, until},
+    house::{House, cpu_ms, marked, text, until},
     place::is_root,
     tcp_only::{Placed, place},
 };
@@ -76,19 +76,24 @@ fn a_run_that_cannot_be_stopped_yet_holds_nobody_up() {
 /// A job that lets the kernel work for it, far more than its share of a CPU, so that nobody in it gets to run
 /// for a long time: not even the one who should end it.
 fn submit_debtor(house: &House, marker: &str) -> String {
+    // They go all at once: whoever went before the last is born would keep the others from it.
     let debtor = "import os, signal\n\
         signal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
+        born, all = os.pipe()\n\
         file = os.open('/dev/shm/large', os.O_RDWR | os.O_CREAT)\n\
         os.ftruncate(file, 64 << 30)\n\
         null = os.open('/dev/null', os.O_WRONLY)\n\
         for _ in range(40):\n \
           if os.fork() == 0:\n  \
+            os.close(all)\n  \
+            os.read(born, 1)\n  \
             while True: os.sendfile(null, file, 0, 2 << 30)\n\
+        os.close(all)\n\
         signal.pause()\n";
     let role = serde_json::json!({ "cpus": 0.1, "memory": "512MiB", "command": ["python3", "-c", debtor] });
     let file = serde_json::json!({ "name": "debtor", "stop_grace": "100ms", "env": { "MARKER": marker }, "roles": { "main": role } });
     let job = house.submit(&file.to_string());
-    until("it is busy", || marked(marker).len() > 20);
+    until("it is deep in debt", || marked(marker).into_iter().map(cpu_ms).sum::<u64>() > 1_000);
     job
 }
 

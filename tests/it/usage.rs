@@ -10,7 +10,7 @@ use std::{
 use serde_json::{Value, json};
 use trainmaster::client::{Call, Client};
 
-use crate::house::{Asking, House, holds_for, peak_own_mib, text, until, until_some};
+use crate::house::{Asking, House, cpu_ms, holds_for, peak_own_mib, text, until, until_some};
 
 const MIB: u64 = 1 << 20;
 
@@ -270,12 +270,8 @@ fn a_supervisor_that_looks_costs_little() {
     let job = submit(&house, "steady", "256MiB", &until_let_go("pass"));
     house.wait_for_output(&job, "main-0", "done");
     let [pid] = house.supervisors()[..] else { panic!("one supervisor") };
-    let cpu_ms = || -> u64 {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-        stat.rsplit(')').next().unwrap().split_whitespace().skip(11).take(2).map(|it| it.parse::<u64>().unwrap() * 10).sum()
-    };
-    let before = cpu_ms();
-    holds_for(Duration::from_secs(5), "it lives", || cpu_ms() < before + 250);
+    let before = cpu_ms(pid);
+    holds_for(Duration::from_secs(5), "it lives", || (1..before + 250).contains(&cpu_ms(pid)));
     let mib = peak_own_mib(pid.cast_unsigned());
     assert!(mib < 30, "{mib} MiB");
     let_go(&house, &job);

@@ -30,13 +30,22 @@ pub(super) fn fault(algorithm: &Algorithm) -> Option<(Words, Words)> {
     match &algorithm.command {
         Command::Line(line) if says_arguments(line) => None,
         Command::Line(line) if line.trim().contains('\n') => Some(several_lines()),
-        Command::Line(line) => obstacle(line).map(in_the_way),
-        Command::Words(words) => {
-            let at = only_line(words)?;
-            let hands_on = says_arguments(&words[at]) && at + 1 < words.len();
-            (!hands_on).then(a_shell_with_its_line)
-        }
+        Command::Line(line) => obstacle(line).map(in_the_way).or_else(|| loses_them(&last_command(line)).then(a_shell_with_its_line)),
+        Command::Words(words) => loses_them(words).then(a_shell_with_its_line),
     }
+}
+
+/// Whether it is a shell and its line, which does not hand on what stands behind.
+fn loses_them(words: &[String]) -> bool {
+    only_line(words).is_some_and(|at| !says_arguments(&words[at]) || at + 1 == words.len())
+}
+
+/// The words that a shell runs last, which get what is put behind its line. One that cannot be told apart has none.
+fn last_command(line: &str) -> Vec<String> {
+    let words = shlex::split(line).unwrap_or_default();
+    let last = words.rsplit(|word| word == "&&").next().unwrap_or_default();
+    let is_before = |word: &&String| *word == "exec" || word.contains('=');
+    last.iter().skip_while(is_before).cloned().collect()
 }
 
 /// Whether a job may have any.

@@ -155,16 +155,18 @@ fn is_same(one: &Param, other: &Param) -> bool {
     }
 }
 
-/// A whole number or a truth value is text by its own letters; a number with a point may have had others.
+/// A whole number or a truth value is text by its own letters; a number with a point may have had others. Text is whatever it reads as.
 pub(super) fn typed(kind: ParamType, value: &Param) -> Option<Param> {
     match (kind, value) {
         (ParamType::Text, Param::Text(_)) | (ParamType::Boolean, Param::Truth(_)) => Some(value.clone()),
         (ParamType::Text, Param::Whole(_) | Param::Truth(_)) => Some(Param::Text(value.to_string())),
         (ParamType::Integer | ParamType::Number, Param::Whole(_)) | (ParamType::Number, Param::Number(_)) => Some(value.clone()),
         (ParamType::Integer, Param::Number(number)) => whole(*number).map(Param::Whole),
+        (ParamType::Integer | ParamType::Number, Param::Text(text)) => typed(kind, &Param::number(text)?),
+        (ParamType::Boolean, Param::Text(text)) => Param::truth(text),
         (ParamType::Text, Param::Number(_))
-        | (ParamType::Integer | ParamType::Number, Param::Truth(_) | Param::Text(_))
-        | (ParamType::Boolean, Param::Whole(_) | Param::Number(_) | Param::Text(_)) => None,
+        | (ParamType::Integer | ParamType::Number, Param::Truth(_))
+        | (ParamType::Boolean, Param::Whole(_) | Param::Number(_)) => None,
     }
 }
 
@@ -182,15 +184,15 @@ fn wrong_type(kind: ParamType, value: &Param) -> (Words, Words) {
         }
         ParamType::Integer => (
             said!("must be a whole number, not {value}", "这里要写整数，现在是 {value}"),
-            said!("write a number such as 10, without quotes", "请写一个数，如 10，不要加引号"),
+            said!("write a number such as 10", "请写一个数，如 10"),
         ),
         ParamType::Number => (
             said!("must be a number, not {value}", "这里要写数字，现在是 {value}"),
-            said!("write a number such as 0.1, without quotes", "请写一个数，如 0.1，不要加引号"),
+            said!("write a number such as 0.1", "请写一个数，如 0.1"),
         ),
         ParamType::Boolean => (
             said!("must be true or false, not {value}", "这里要写 true 或 false，现在是 {value}"),
-            said!("write true or false, without quotes", "请写 true 或 false，不要加引号"),
+            said!("write true or false", "请写 true 或 false"),
         ),
     }
 }

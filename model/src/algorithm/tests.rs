@@ -157,7 +157,7 @@ roles:
     line 11, column 1: params.epochs: has no value, and the algorithm needs one (write `epochs: …` under `params`)
     line 12, column 3: params.lr: is `7`, which is out of its range (write a number from 0.0001 to 1)
     line 13, column 3: params.optimizer: is `adamw`, which is not one of its choices (write one of adam, sgd)
-    line 14, column 3: params.augment: must be true or false, not `1` (write true or false, without quotes)
+    line 14, column 3: params.augment: must be true or false, not `1` (write true or false)
     line 15, column 3: params.batch: is fixed by the algorithm to `32` (remove `batch`; another value needs another version of the algorithm)
     line 16, column 3: params.momentum: is no parameter of the algorithm, which takes no others (its parameters are lr, epochs, optimizer, augment, batch)
     line 17, column 3: params.epoch: is left out, and the algorithm has no such parameter (did you mean `epochs`?)
@@ -276,7 +276,7 @@ needs: {accelerators: [], tasks_max: 0, gpus: 1}
     line 9, column 19: inputs.none.accepts: is empty, so a job could give it nothing (write `[dataset, place]`, or one of them)
     line 11, column 13: params.a.type: `float` is not a type of parameters (write one of text, integer, number, boolean)
     line 12, column 3: params.b.type: is missing (write one of text, integer, number, boolean)
-    line 13, column 31: params.c.default: must be a whole number, not `1.5` (write a number such as 10, without quotes)
+    line 13, column 31: params.c.default: must be a whole number, not `1.5` (write a number such as 10)
     line 13, column 41: params.c.min: is 3, which is more than `max`, 2 (swap the two)
     line 14, column 28: params.d.default: is `x`, which is not one of its choices (write one of y, 5)
     line 14, column 53: params.d.min: is for numbers, and the type is text (remove it, or write `choices`)
@@ -326,8 +326,18 @@ fn printed(command: &str, rest: &str, job: &str) -> String {
 fn a_command_that_would_lose_its_flags_is_refused() {
     let lr = "params: {lr: {type: number, default: 0.1}}\n";
     let others = ["custom_params: true\n", "inputs: {data: {argument: --data_url}}\n"];
-    let lost =
-        ["'echo x # mine'", "'echo x; echo done'", "'echo x || exit 3'", "'echo x | cat'", "'echo x &'", "'(echo x)'", "'echo x \\'"];
+    let lost = [
+        "'echo x # mine'",
+        "'echo x; echo done'",
+        "'echo x || exit 3'",
+        "'echo x | cat'",
+        "'echo x &'",
+        "'(echo x)'",
+        "'echo x \\'",
+        "bash -c 'echo x'",
+        "true && A=1 exec /bin/sh -ec \"echo x\"",
+        "bash -o pipefail -c 'echo \"$@\"'",
+    ];
     for command in
         lost.into_iter().chain(["if (true) then (echo x) fi", "[bash, -c, 'echo x']", "[/bin/sh, -c, 'echo x \"$@\"']", "|\n  a\n  b"])
     {
@@ -353,6 +363,7 @@ fn a_command_gets_its_flags_once_where_it_says_so() {
         "[echo]",
         "[bash, -e, -c, 'echo \"$@\"', bash]",
         "'bash -c ''echo \"$@\"'' bash'",
+        "\"bash -c 'true' && echo\"",
     ] {
         assert_eq!(printed(command, lr, ""), "--lr=0.1\n", "{command}");
     }
@@ -391,6 +402,23 @@ fn a_number_is_the_same_with_a_point_and_without() {
     let rest = "params: {a: {type: number, choices: [0.5, 1.0, 2]}, b: {type: number, default: 1.0, fixed: true}}\n";
     assert_eq!(printed("echo", rest, "params: {a: 1, b: 1}\n"), "--a=1.0 --b=1.0\n");
     assert_eq!(printed("echo", rest, "params: {a: 2.0}\n"), "--a=2 --b=1.0\n");
+}
+
+#[test]
+fn a_value_is_of_the_kind_that_the_algorithm_says_however_it_is_written() {
+    let kinds = "params: {a: {type: text}, b: {type: integer}, c: {type: number}, d: {type: boolean}}\n";
+    assert_eq!(printed("echo", kinds, "params: {a: '1.10', b: '7', c: '1e-4', d: 'True'}\n"), "--a=1.10 --b=7 --c=0.0001 --d=true\n");
+    assert_eq!(printed("echo", kinds, "params: {a: 007, b: 007, c: 007, d: true}\n"), "--a=007 --b=7 --c=7 --d=true\n");
+    let told = planned(
+        &format!("name: a\nimage: x\ncommand: echo\n{kinds}"),
+        "name: j\nalgorithm: a@1\nparams: {a: 1.10, b: '1.5', c: much, d: '1'}\n",
+    );
+    insta::assert_snapshot!(told, @r"
+    line 3, column 10: params.a: must be text, not the number `1.1` (put it in quotes)
+    line 3, column 19: params.b: must be a whole number, not `1.5` (write a number such as 10)
+    line 3, column 29: params.c: must be a number, not `much` (write a number such as 0.1)
+    line 3, column 38: params.d: must be true or false, not `1` (write true or false)
+    ");
 }
 
 #[test]

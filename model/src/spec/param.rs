@@ -16,26 +16,53 @@ impl Param {
     /// As a job file would have it without quotes.
     pub fn typed(text: &str) -> Self {
         let scalar = Scalar { text: text.to_owned(), plain: true };
-        let whole = |value: i128| i64::try_from(value).ok().map(Param::Whole);
-        match scalar.kind() {
+        Self::of(&scalar).unwrap_or(Param::Text(scalar.text))
+    }
+
+    /// The same for whoever finds out later which kind is wanted: nothing of `1.10` is lost on the way.
+    pub fn as_typed(text: &str) -> Self {
+        Some(Self::typed(text)).filter(|value| value.to_string() == text).unwrap_or_else(|| Param::Text(text.to_owned()))
+    }
+
+    /// A scalar of a job file, unless it is nothing.
+    pub(crate) fn of(scalar: &Scalar) -> Option<Self> {
+        let text = || Param::Text(scalar.text.clone());
+        Some(match scalar.kind() {
             Kind::Bool(value) => Param::Truth(value),
-            Kind::Int(value) => whole(value).unwrap_or(Param::Text(scalar.text)),
+            // `007` is meant as it is written; a number that is wanted is made of it.
+            Kind::Int(_) if has_leading_zeros(&scalar.text) => text(),
+            Kind::Int(value) => i64::try_from(value).map_or_else(|_| text(), Param::Whole),
             Kind::Float(value) if value.is_finite() => Param::Number(value),
-            Kind::Null | Kind::Float(_) | Kind::Text => Param::Text(scalar.text),
+            Kind::Float(_) | Kind::Text => text(),
+            Kind::Null => return None,
+        })
+    }
+
+    /// The number that a text is, if it is one.
+    pub(crate) fn number(text: &str) -> Option<Self> {
+        match (Scalar { text: text.to_owned(), plain: true }).kind() {
+            Kind::Int(value) => i64::try_from(value).ok().map(Param::Whole),
+            Kind::Float(value) => value.is_finite().then_some(Param::Number(value)),
+            Kind::Null | Kind::Bool(_) | Kind::Text => None,
         }
     }
 
     /// The text as a value of the same kind: what is text in the job stays text, and a number stays a number.
     pub fn retyped(&self, text: &str) -> Result<Self, Mismatch> {
-        let given = Self::typed(text);
-        match (self, &given) {
-            (Param::Text(_), _) => Ok(Param::Text(text.to_owned())),
-            (Param::Truth(_), Param::Truth(_)) => Ok(given),
-            (Param::Truth(_), Param::Whole(_) | Param::Number(_) | Param::Text(_)) => Err(Mismatch::NotATruth(text.to_owned())),
-            (Param::Whole(_) | Param::Number(_), Param::Whole(_) | Param::Number(_)) => Ok(given),
-            (Param::Whole(_) | Param::Number(_), Param::Truth(_) | Param::Text(_)) => Err(Mismatch::NotANumber(text.to_owned())),
+        match self {
+            Param::Text(_) => Ok(Param::Text(text.to_owned())),
+            Param::Truth(_) => Self::truth(text).ok_or_else(|| Mismatch::NotATruth(text.to_owned())),
+            Param::Whole(_) | Param::Number(_) => Self::number(text).ok_or_else(|| Mismatch::NotANumber(text.to_owned())),
         }
     }
+
+    pub(crate) fn truth(text: &str) -> Option<Self> {
+        Some(Self::typed(text)).filter(|value| matches!(value, Param::Truth(_)))
+    }
+}
+
+fn has_leading_zeros(text: &str) -> bool {
+    text.len() > 1 && text.starts_with('0') && text.chars().all(|c| c.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -54,6 +81,9 @@ mod tests {
             ("adam", Param::Text("adam".into())),
             ("", Param::Text(String::new())),
             (".nan", Param::Text(".nan".into())),
+            ("007", Param::Text("007".into())),
+            ("0", Param::Whole(0)),
+            ("0x10", Param::Whole(16)),
             ("99999999999999999999", Param::Text("99999999999999999999".into())),
         ] {
             assert_eq!(Param::typed(text), value, "{text}");
@@ -61,7 +91,17 @@ mod tests {
     }
 
     #[test]
+    fn a_number_that_would_be_written_otherwise_stays_as_it_was_typed() {
+        for text in ["1.10", "1e-3", "007", "+5", "True", ""] {
+            assert_eq!(Param::as_typed(text), Param::Text(text.into()), "{text}");
+        }
+        assert_eq!([Param::as_typed("0.1"), Param::as_typed("16")], [Param::Number(0.1), Param::Whole(16)]);
+        assert_eq!(Param::as_typed("true"), Param::Truth(true));
+    }
+
+    #[test]
     fn a_parameter_keeps_its_kind() {
+        assert_eq!(Param::Whole(1).retyped("007"), Ok(Param::Whole(7)));
         assert_eq!(Param::Whole(1).retyped("0.5"), Ok(Param::Number(0.5)));
         assert_eq!(Param::Text("1.9".into()).retyped("1.10"), Ok(Param::Text("1.10".into())));
         assert_eq!(Param::Truth(true).retyped("false"), Ok(Param::Truth(false)));

@@ -280,20 +280,15 @@ fn params(walk: &mut Walk, field: &Field<'_>, kind: Kinship) -> IndexMap<String,
 }
 
 pub(crate) fn param(walk: &mut Walk, field: &Field<'_>) -> Option<Param> {
-    match scalar(field.node) {
-        Some((_, Kind::Bool(value))) => Some(Param::Truth(value)),
-        Some((scalar, Kind::Int(value))) => Some(i64::try_from(value).map_or_else(|_| Param::Text(scalar.text.clone()), Param::Whole)),
-        Some((_, Kind::Float(value))) if value.is_finite() => Some(Param::Number(value)),
-        Some((scalar, Kind::Text | Kind::Float(_))) => Some(Param::Text(scalar.text.clone())),
-        Some((_, Kind::Null)) | None => {
-            walk.wrong(
-                field,
-                ("a number, true or false, or text", "数字、true 或 false，或文本"),
-                ("write one value, in quotes if it is more than a word", "请写一个值；不止一个词时加上引号"),
-            );
-            None
-        }
+    let read = scalar(field.node).and_then(|(scalar, _)| Param::of(scalar));
+    if read.is_none() {
+        walk.wrong(
+            field,
+            ("a number, true or false, or text", "数字、true 或 false，或文本"),
+            ("write one value, in quotes if it is more than a word", "请写一个值；不止一个词时加上引号"),
+        );
     }
+    read
 }
 
 fn conventions(walk: &mut Walk, field: &Field<'_>) -> Vec<Convention> {
