@@ -336,10 +336,10 @@ pub fn marked(marker: &str) -> Vec<i32> {
 }
 
 /// The processor time that a process has had; none once it is gone.
-pub fn cpu_ms(pid: i32) -> u64 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+pub fn cpu_ms(pid: i32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let ticks = |text: &str| text.parse::<u64>().unwrap();
-    stat.rsplit(')').next().unwrap().split_whitespace().skip(11).take(2).map(|it| ticks(it) * 10).sum()
+    Some(stat.rsplit(')').next().unwrap().split_whitespace().skip(11).take(2).map(|it| ticks(it) * 10).sum())
 }
 
 fn poll<T>(look: impl FnMut() -> Option<T>) -> Option<T> {

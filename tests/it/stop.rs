@@ -93,7 +93,7 @@ fn submit_debtor(house: &House, marker: &str) -> String {
     let role = serde_json::json!({ "cpus": 0.1, "memory": "512MiB", "command": ["python3", "-c", debtor] });
     let file = serde_json::json!({ "name": "debtor", "stop_grace": "100ms", "env": { "MARKER": marker }, "roles": { "main": role } });
     let job = house.submit(&file.to_string());
-    until("it is deep in debt", || marked(marker).into_iter().map(cpu_ms).sum::<u64>() > 1_000);
+    until("it is deep in debt", || marked(marker).into_iter().filter_map(cpu_ms).sum::<u64>() > 1_000);
     job
 }
 
