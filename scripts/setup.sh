@@ -61,7 +61,8 @@ tests() {
     fi
     go_tool minio-20260212 github.com/minio/minio@v0.0.0-20260212201848-7aac2a2c5b7c
     go_tool versitygw-1.8.0 github.com/versity/versitygw/cmd/versitygw@v1.8.0
-    python_tool prometheus-client-0.26.0 prometheus-client==0.26.0
+    python_tool prometheus-client-0.26.0 prometheus-client==0.26.0 "a test reads what the server says"
+    python_tool minio-7.2.20 minio==7.2.20 "a test signs addresses"
     debian git "tests fetch code from a git server of their own" git
     debian chromium "every page of the console is opened in a browser" chromium
     [ -e /usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc ] || debian no-such-font "Chinese on screenshots" fonts-noto-cjk
@@ -107,9 +108,9 @@ go_tool() {
 
 # A package of PyPI in an environment of its own, in a directory that names its version.
 python_tool() {
-    local folder=$HOME/.cache/trainmaster/tools/$1 package=$2
+    local folder=$HOME/.cache/trainmaster/tools/$1 package=$2 why=$3
     [ -d "$folder" ] && return
-    say "installing $package, with which a test reads what the server says"
+    say "installing $package, with which $why"
     local fresh
     mkdir -p "${folder%/*}"
     fresh=$(mktemp -d "$folder.XXXXXX")

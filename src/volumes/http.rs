@@ -89,7 +89,16 @@ impl Http {
     }
 
     pub async fn head(&self, path: &str) -> Result<Entry, Trouble> {
-        let response = retry::tries(|| self.once(Method::HEAD, path, None)).await?;
+        match self.told(Method::HEAD, path).await {
+            // An address that is signed is often signed for GET alone, and some servers know nothing else. What follows the
+            // head of that answer is not waited for.
+            Err(Trouble::Denied { .. } | Trouble::Never { .. }) => self.told(Method::GET, path).await,
+            told => told,
+        }
+    }
+
+    async fn told(&self, method: Method, path: &str) -> Result<Entry, Trouble> {
+        let response = retry::tries(|| self.once(method.clone(), path, None)).await?;
         web::entry(path, response.status(), response.headers())
     }
 

@@ -62,6 +62,7 @@ mod requirements;
 mod restart;
 mod run;
 mod secrets;
+mod signed;
 mod stop;
 mod stores;
 mod strangers;
