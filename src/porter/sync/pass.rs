@@ -24,6 +24,8 @@ const SPARSE_BYTES_MAX: u64 = 64 << 30;
 /// So many a person is told of; so many are written into the list.
 const SKIPPED_SHOWN_MAX: usize = 20;
 const SKIPPED_LISTED_MAX: usize = 10_000;
+/// One object may be closed to us where others are not. A store that lets so many in a row not in does not know us at all.
+const DENIED_IN_A_ROW_MAX: usize = FILES_AT_ONCE;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
@@ -42,8 +44,9 @@ pub struct Tally {
     /// Files that are to be looked at again.
     pub later: u64,
     pub skipped: Skipped,
-    /// The first file that does not go out, and why. The others do all the same.
-    held_up: Option<String>,
+    /// Why the first file that does not go out stays. The others go all the same.
+    held_up: Option<Stuck>,
+    denied_in_a_row: usize,
     pub took: std::time::Duration,
 }
 
@@ -118,7 +121,7 @@ impl Pass<'_> {
             }
         }
         self.ledger.make_durable().map_err(Stuck::of_disk)?;
-        self.tally.held_up.take().map_or(Ok(()), |why| Err(Stuck::of(why)))
+        self.tally.held_up.take().map_or(Ok(()), Err)
     }
 
     /// Answers where a file is to be sent now, if it is.
@@ -189,8 +192,17 @@ impl Pass<'_> {
     fn not_yet(&mut self, why: String) {
         match self.which {
             Which::Finished => self.tally.later += 1,
-            Which::All => _ = self.tally.held_up.get_or_insert(why),
+            Which::All => _ = self.tally.held_up.get_or_insert(Stuck::of(why)),
         }
+    }
+
+    fn denied(&mut self, stuck: Stuck) -> Result<(), Stuck> {
+        self.tally.denied_in_a_row += 1;
+        if self.tally.denied_in_a_row >= DENIED_IN_A_ROW_MAX {
+            return Err(stuck);
+        }
+        self.tally.held_up.get_or_insert(stuck);
+        Ok(())
     }
 
     fn take(&mut self, went: Went) -> Result<(), Stuck> {
@@ -209,6 +221,7 @@ impl Pass<'_> {
                 let sent = Sent { key, size: entry.size, etag: entry.etag, stamp: went.stamp };
                 self.ledger.add(sent).map_err(Stuck::of_disk)?;
                 self.tally.sent += 1;
+                self.tally.denied_in_a_row = 0;
                 (self.progress)(&self.tally);
             }
             Err(Not::Later) => self.tally.later += 1,
@@ -224,7 +237,8 @@ impl Pass<'_> {
                 Trouble::Unread { why } => self.not_read(&went.path, io::ErrorKind::Other, why),
                 // It may be this file alone that the store does not take. Names that none takes were left out before.
                 Trouble::Never { why } => self.not_yet(format!("{key} is not taken by {}: {}", error.at, why.en)),
-                Trouble::Away { .. } | Trouble::Denied { .. } | Trouble::Missing { .. } | Trouble::Full { .. } => {
+                Trouble::Denied { .. } => self.denied(Stuck::at_store(&error))?,
+                Trouble::Away { .. } | Trouble::Missing { .. } | Trouble::Full { .. } => {
                     return Err(Stuck::at_store(&error));
                 }
             },
