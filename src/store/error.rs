@@ -58,6 +58,8 @@ pub enum OpenError {
     Empty(PathBuf),
     #[error("{} is missing, but its write-ahead log {}-wal is there. Put both back together, or move the log away to begin with no jobs", .0.display(), .0.display())]
     Missing(PathBuf),
+    #[error("{} is older than it was: its last {missing} events are missing, as when {}-wal was deleted or a backup was put back. Put that log or a newer backup in its place; to go on without them, delete {}", .path.display(), .path.display(), .mark.display())]
+    Older { path: PathBuf, mark: PathBuf, missing: u64 },
     #[error("{} is damaged: {what}. Put a backup in its place, or move it away to begin with no jobs; running tasks are not touched", .path.display())]
     Corrupt { path: PathBuf, what: String },
     #[error("{} is not a database of Trainmaster: {what}. Give another directory with --data, or move this file away", .path.display())]

@@ -24,6 +24,7 @@ pub mod events;
 pub mod jobs;
 pub mod lineage;
 mod lock;
+mod mark;
 mod migrate;
 pub mod named;
 mod open;
@@ -85,6 +86,7 @@ impl Store {
             epoch: opened.epoch,
             changes: changed,
             lock: opened.lock,
+            mark: opened.mark,
             state: writer::State::default(),
         };
         let thread = thread::Builder::new().name("store-writer".into()).spawn(move || writer.run(waiting));

@@ -14,6 +14,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 use super::{
     OpenError, Sql, StoreError,
     lock::OwnerLock,
+    mark::Mark,
     migrate::{self, STEPS},
     quarantine::{self, Notes},
 };
@@ -27,6 +28,7 @@ const STATEMENTS_KEPT: usize = 256;
 
 pub(super) struct Opened {
     pub lock: OwnerLock,
+    pub mark: Mark,
     pub writer: Connection,
     pub readers: Vec<Connection>,
     pub epoch: i64,
@@ -40,6 +42,7 @@ pub(super) fn open(data: &Path, notes: &Notes) -> Result<Opened, OpenError> {
     if path.try_exists().map_err(failed)? {
         look(&path, STEPS.len() as u32)?;
     } else {
+        Mark::forget(&path)?;
         create(&path)?;
     }
     let writer = connect_to_write(&path)?;
@@ -47,7 +50,7 @@ pub(super) fn open(data: &Path, notes: &Notes) -> Result<Opened, OpenError> {
     migrate::migrate(&writer, STEPS)?;
     let epoch = become_owner(&writer, notes)?;
     let readers = (0..READERS).map(|_| connect_to_read(&path)).collect::<Result<_, _>>()?;
-    Ok(Opened { lock, writer, readers, epoch })
+    Ok(Opened { lock, mark: Mark::open(&path)?, writer, readers, epoch })
 }
 
 /// Makes a new database beside its place and moves it there when it is whole, so that a crash while
@@ -102,13 +105,16 @@ fn look(path: &Path, known: u32) -> Result<(), OpenError> {
     if found > known {
         return Err(OpenError::Newer { path: path.to_owned(), found, known });
     }
-    let counts = found == 0 || counters_make_sense(&connection);
+    if found == 0 {
+        return Ok(());
+    }
     let what = "its own counters (table `meta`) make no sense".to_owned();
-    if counts { Ok(()) } else { Err(OpenError::Corrupt { path: path.to_owned(), what }) }
+    let last_event = counters(&connection).ok_or_else(|| OpenError::Corrupt { path: path.to_owned(), what })?;
+    Mark::check(path, last_event)
 }
 
-/// Every write needs the two counters, so a server without them would be one that only refuses.
-fn counters_make_sense(connection: &Connection) -> bool {
+/// Every write needs the two counters, so a server without them would be one that only refuses. Answers how many events there were.
+fn counters(connection: &Connection) -> Option<u64> {
     const LEAP_MAX: i64 = 1 << 32;
     let counter = |name: &str| -> Option<i64> {
         let value = connection.query_row("SELECT value FROM meta WHERE name = ?1", [name], |row| row.get(0)).ok();
@@ -118,7 +124,8 @@ fn counters_make_sense(connection: &Connection) -> bool {
         let question = "SELECT EXISTS (SELECT 1 FROM event WHERE seq > ?1 AND seq <= ?2)";
         connection.query_row(question, [after, after + LEAP_MAX], |row| row.get(0)).ok()
     };
-    counter("owner_epoch").is_some() && counter("event_seq").and_then(taken) == Some(false)
+    counter("owner_epoch")?;
+    counter("event_seq").filter(|last| taken(*last) == Some(false))?.try_into().ok()
 }
 
 /// What can be told without SQLite, and so without leaving even a lock file behind.

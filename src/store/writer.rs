@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Instant};
 use rusqlite::{Connection, config::DbConfig};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::{Sql, StoreError, lock::OwnerLock, quarantine, quarantine::Notes};
+use super::{Sql, StoreError, events, lock::OwnerLock, mark::Mark, quarantine, quarantine::Notes};
 use crate::{crash, meter::COMMITS};
 
 /// How many writes share one commit at most, so that nobody waits for an endless one.
@@ -49,6 +49,7 @@ pub(super) struct Writer {
     /// Which opening of the database we are. A higher one in the database means that we are not the owner any more.
     pub epoch: i64,
     pub changes: watch::Sender<u64>,
+    pub mark: Mark,
     /// Held until the connection is closed.
     pub lock: OwnerLock,
     pub state: State,
@@ -87,9 +88,13 @@ impl Writer {
             changed |= ran.error.is_none() && self.connection.total_changes() != before;
             answers.push(ran.answer);
         }
+        let last_event = if changed { events::last_seq(&Sql::new(&self.connection, &self.notes)).ok() } else { None };
         let began = Instant::now();
         let committed = transaction.and_then(|()| self.commit());
         COMMITS.note(began.elapsed());
+        if let (Ok(()), Some(last)) = (&committed, last_event) {
+            self.mark.raise(last);
+        }
         crash::point("store.after-commit-before-answer");
         if committed.is_ok() && changed {
             self.changes.send_modify(|count| *count += 1);

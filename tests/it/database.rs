@@ -52,8 +52,9 @@ fn settle(house: &House) -> Vec<u8> {
     fs::read(file(house)).unwrap()
 }
 
+/// As somebody does who means it.
 fn put(house: &House, bytes: &[u8]) {
-    for log in ["store.db-wal", "store.db-shm"] {
+    for log in ["store.db-wal", "store.db-shm", "store.mark"] {
         drop(fs::remove_file(house.data().join(log)));
     }
     fs::write(file(house), bytes).unwrap();
@@ -171,6 +172,36 @@ fn a_database_that_was_lost_is_not_made_anew_over_its_log() {
     fs::rename(aside, file(&house)).unwrap();
     house.start();
     ends_well(&house, &job, pid);
+}
+
+#[test]
+fn a_database_that_has_lost_its_log_is_refused_until_it_is_back_or_somebody_says_to_go_on() {
+    let mut house = House::new();
+    house.submit_line("first", "true");
+    house.wait_until_over("first");
+    house.kill();
+    settle(&house);
+    house.start();
+    // Whoever was answered has it on the disk, in the log.
+    let job = house.submit_line("second", "true");
+    house.wait_until_over("second");
+    house.kill();
+    let (log, aside) = (house.data().join("store.db-wal"), house.place().join("aside"));
+    fs::rename(&log, &aside).unwrap();
+    let before = fs::read(file(&house)).unwrap();
+    let said = refused(&house);
+    assert!(said.contains("DATA/store.db is older than it was: its last ") && said.contains("delete DATA/store.mark"), "{said}");
+    assert!(fs::read(file(&house)).unwrap() == before, "it is left as it was");
+    fs::rename(&aside, &log).unwrap();
+    house.start();
+    assert_eq!(house.state(&job), "succeeded");
+    house.kill();
+
+    fs::remove_file(&log).unwrap();
+    assert!(refused(&house).contains("is older than it was"));
+    fs::remove_file(house.data().join("store.mark")).unwrap();
+    house.start();
+    assert_eq!((house.state("first").as_str(), house.get(&format!("/api/v1/jobs/{job}")).is_err()), ("succeeded", true));
 }
 
 #[test]

@@ -165,7 +165,7 @@ impl Copy {
     }
 
     fn put_back(&self, house: &House) {
-        for log in ["store.db-wal", "store.db-shm"] {
+        for log in ["store.db-wal", "store.db-shm", "store.mark"] {
             drop(std::fs::remove_file(house.data().join(log)));
         }
         std::fs::write(&self.file, &self.whole).unwrap();
