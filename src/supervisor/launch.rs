@@ -385,7 +385,7 @@ impl Begun {
         }
     }
 
-    /// Takes everything back: without its line init ends, and with init everyone else.
+    /// Takes everything back.
     fn undo(self, failed: Failed) -> Failed {
         drop(self.ends);
         wait_for_end(self.init);

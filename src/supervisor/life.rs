@@ -13,7 +13,7 @@ use std::{
 use anyhow::Context;
 use model::{
     order::{Report, RunOrder, RunSecrets},
-    task::{Cause, Ending, TaskState},
+    task::{Cause, Ending, TaskState, Whose},
 };
 use serde::{Deserialize, Serialize};
 use tokio::{
@@ -149,11 +149,11 @@ impl Life {
     fn run(&self) -> anyhow::Result<()> {
         let blueprint = Blueprint::draw(Hierarchies::here(), &self.order.run, &self.order.limits);
         self.write_down_who_we_are(&blueprint).context("writing supervisor.json")?;
-        exit::reserve(&self.dir).context("reserving room for the exit record")?;
-        let launched = self.launch(&blueprint);
+        let reserved = exit::reserve(&self.dir).map_err(no_room_for_the_record);
+        let launched = reserved.and_then(|()| self.launch(&blueprint));
         protect_ourselves();
         match launched {
-            Ok((launched, logs)) => self.watch(&launched, logs),
+            Ok((launched, logs)) => self.watch(&launched, logs).or_else(|error| self.give_up(launched, error)),
             Err(cause) => {
                 secrets::take_away(&self.dir);
                 let ending = self.with_what_it_left(Ending::new(cause, None, now_ms()));
@@ -166,6 +166,22 @@ impl Life {
                 self.after_the_end(Some(ending))
             }
         }
+    }
+
+    /// Something failed us, and not the child, which nobody would watch any more. What became of it nobody knows; why is known.
+    fn give_up(&self, launched: Launched, error: anyhow::Error) -> anyhow::Result<()> {
+        if self.dir.exit().exists() {
+            return Err(error);
+        }
+        let why = format!("its supervisor could not go on: {error:#}");
+        say(&why);
+        let began = launched.started_at_ms;
+        watch::end_all(launched).map_err(anyhow::Error::msg)?;
+        secrets::take_away(&self.dir);
+        let ending = self.with_what_it_left(Ending::new(Cause::Unknown { why }, Some(began), now_ms()));
+        self.write_down(&ending);
+        self.make_record_durable();
+        self.after_the_end(Some(ending))
     }
 
     fn launch(&self, blueprint: &Blueprint) -> Result<(Launched, Logs), Cause> {
@@ -419,6 +435,10 @@ impl Life {
         }
         Ok(())
     }
+}
+
+fn no_room_for_the_record(error: io::Error) -> Cause {
+    Cause::CannotStart { why: format!("the disk gives no room for the exit record: {error}"), whose: Whose::Platform }
 }
 
 /// When memory is short, the kernel should take a task before the one who can tell what happened. Done

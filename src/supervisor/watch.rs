@@ -200,6 +200,16 @@ pub fn conclude(launched: &Launched, logs: &mut Logs, seen: Seen, limits: &Limit
     (Ending { cpu_ms, ..ending }, account)
 }
 
+/// Ends everyone, for nobody will watch: without its line init ends. Answers who does not go.
+pub fn end_all(launched: Launched) -> Result<(), String> {
+    drop(launched.leash);
+    wait_for_end(launched.init);
+    if !launched.pid_namespace {
+        end_the_rest(launched.porter.as_ref());
+    }
+    launched.group.remove()
+}
+
 fn ending(launched: &Launched, seen: Seen, usage: Usage, limits: &Limits) -> Ending {
     let kernel_log = launched.witness.killed();
     let cause = cause(seen, limits, memory::cause(usage, limits, kernel_log.as_deref()));

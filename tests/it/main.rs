@@ -45,6 +45,7 @@ mod log_lines;
 mod log_retention;
 mod logs;
 mod metrics;
+mod mishap;
 mod mpi;
 mod openpai;
 mod originals;
