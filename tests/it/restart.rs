@@ -1,9 +1,17 @@
 //! The server dies in every way; the tasks do not notice, and nothing is lost.
 
-use serde_json::Value;
+use std::{
+    collections::BTreeSet,
+    fs::File,
+    io::Write,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
 use trainmaster::client::{Call, ClientError};
 
-use crate::house::{House, marked, until, until_some};
+use crate::house::{House, marked, text, until, until_some};
 
 fn child_pid(house: &House, job: &str) -> u64 {
     until_some("the child has a pid", || house.show(job)["runs"][0]["pid"].as_u64())
@@ -28,32 +36,96 @@ fn tasks_go_on_through_server_kills_with_the_same_pid_and_every_byte() {
     assert_eq!(house.log(&job, "main-0"), wanted);
 }
 
-#[test]
-fn endings_while_the_server_was_away_are_all_true() {
-    let mut house = House::with_args(&["--nodes", "1", "--node-cpus", "20", "--node-memory", "8GiB"]);
-    let codes = [0, 1, 7, 126, 255];
-    let gate = house.place().join("gate");
-    let wait = "until [ -e /input/gate ]; do sleep 0.02; done";
-    let jobs: Vec<String> = codes
-        .iter()
-        .map(|code| {
-            let line = format!("{wait}; exit {code}");
-            house.submit(
-                &serde_json::json!({ "name": format!("away-{code}"), "input": house.place(), "roles": { "main": { "command": line } } })
-                    .to_string(),
-            )
-        })
-        .collect();
-    jobs.iter().for_each(|job| drop(house.wait_for(job, "running")));
-    house.kill();
-    std::fs::write(gate, "").unwrap();
-    until("all exit records are written", || jobs.iter().all(|job| house.run_dir(job, "main-0", 1).join("exit.json").exists()));
-    house.start();
-    for (job, code) in jobs.iter().zip(codes) {
-        let shown = house.wait_until_over(job);
-        assert_eq!(shown["runs"][0]["exit_code"], code, "{shown:#}");
-        assert_eq!(shown["attempt"], 1);
+/// Every task waits for one byte of it, whenever it comes to that.
+struct Gate(File);
+
+impl Gate {
+    fn build(place: &Path) -> Self {
+        let path = place.join("gate");
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        Self(File::options().read(true).write(true).open(path).unwrap())
     }
+
+    fn open(&self, tasks: usize) {
+        (&self.0).write_all(&vec![b'\n'; tasks]).unwrap();
+    }
+}
+
+#[test]
+fn endings_of_every_kind_while_the_server_was_away_are_all_true() {
+    // All that end a process which has not asked for them.
+    let signals: Vec<i32> = (1..=31).filter(|signal| !(17..=23).contains(signal) && *signal != 28).collect();
+    let mut house = House::with_args(&["--nodes", "1", "--node-cpus", "300", "--node-memory", "300GiB"]);
+    let gate = Gate::build(&house.place());
+    let role = |tasks: usize, ends: &str| {
+        let command = format!("read word < /input/gate; {ends}");
+        json!({ "tasks": tasks, "memory": "64MiB", "completion": { "min_failed": "never" }, "command": command })
+    };
+    let killing = format!("set -- {}; shift $TRAINMASTER_TASK_INDEX; kill -$1 $$", listed(&signals));
+    let roles = json!({ "code": role(256, "exit $TRAINMASTER_TASK_INDEX"), "signal": role(signals.len(), &killing) });
+    let job = house.submit(&json!({ "name": "away", "gang": false, "input": house.place(), "roles": roles }).to_string());
+    let runs = |house: &House| house.show(&job)["runs"].as_array().unwrap().clone();
+    let all = 256 + signals.len();
+    until("all of them run", || runs(&house).iter().filter(|run| run["state"] == "running").count() == all);
+    let tasks: Vec<String> = runs(&house).iter().map(|run| run["task"].as_str().unwrap().to_owned()).collect();
+    house.kill();
+    gate.open(all);
+    until("all exit records are written", || tasks.iter().all(|task| house.run_dir(&job, task, 1).join("exit.json").exists()));
+    let over_ms = jiff::Timestamp::now().as_millisecond();
+    house.start();
+    assert_eq!(house.wait_until_over(&job)["attempt"], 1);
+    for run in runs(&house) {
+        let (role, index) = run["task"].as_str().unwrap().rsplit_once('-').unwrap();
+        let index: usize = index.parse().unwrap();
+        let cause = match role {
+            "code" => json!({ "kind": "exited", "code": index }),
+            _ => json!({ "kind": "signaled", "signal": signals[index] }),
+        };
+        assert_eq!(run["ending"]["cause"], cause, "{run:#}");
+        assert!(run["ended_at_ms"].as_i64().unwrap() <= over_ms, "{run:#}");
+    }
+    assert_eq!(runs(&house).len(), all);
+}
+
+fn listed(signals: &[i32]) -> String {
+    signals.iter().map(i32::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// All names in the data directory, and all that is told of the jobs.
+fn everything(house: &House) -> (BTreeSet<PathBuf>, Vec<String>) {
+    let (mut names, mut dirs) = (BTreeSet::new(), vec![house.data()]);
+    while let Some(dir) = dirs.pop() {
+        for entry in dir.read_dir().unwrap().flatten() {
+            names.insert(entry.path());
+            dirs.extend(Some(entry.path()).filter(|_| entry.file_type().unwrap().is_dir()));
+        }
+    }
+    let told = ["jobs/runs", "jobs/waits", "jobs/runs/events", "jobs/waits/events", "lost"];
+    (names, told.map(|path| text(&house.get(&format!("/api/v1/{path}")).unwrap())).into())
+}
+
+#[test]
+fn a_server_that_is_killed_again_and_again_as_it_starts_leaves_everything_as_it_was() {
+    const KILLS: u64 = 60;
+    let mut house = House::new();
+    let runs = house.submit("{name: runs, roles: {main: {cpus: 2, command: 'echo on; sleep 600'}}}");
+    house.submit("{name: waits, roles: {main: {cpus: 2, command: 'true'}}}");
+    house.wait_for_output("runs", "main-0", "on");
+    until("it says what it waits for", || house.show("waits")["reason"].as_str().unwrap().contains("runs"));
+    until("its use is measured", || house.run_dir(&runs, "main-0", 1).join("usage.fine").exists());
+    house.restart();
+    let before = everything(&house);
+    house.kill();
+    for kill in 0..KILLS {
+        house.spawn();
+        // Spread over all that a start does, and a little beyond.
+        std::thread::sleep(Duration::from_millis(kill * 37 % 300));
+        house.kill();
+    }
+    house.start();
+    assert_eq!(everything(&house), before);
+    house.call(Call::post("/api/v1/jobs/runs/stop", "")).unwrap();
+    house.wait_for("waits", "succeeded");
 }
 
 fn submit_with_key(house: &House, key: &str, file: &str) -> Result<Value, ClientError> {
