@@ -1,6 +1,7 @@
 //! Values in a line for the shell: where in it one stands, and how it has to be written there to stay one value and nothing more.
 
 mod arguments;
+mod tokens;
 
 pub use arguments::{obstacle, says_arguments};
 

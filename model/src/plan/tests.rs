@@ -179,3 +179,16 @@ fn words_the_kernel_would_not_take_are_refused() {
     line 7, column 14: roles.v.command: has 140005 bytes; the kernel takes at most 131071 (put it in a file under `code` or `input`)
     ");
 }
+
+#[test]
+fn the_argument_of_a_channel_goes_to_the_last_command_also_of_a_line_with_functions() {
+    let command = |line: &str| {
+        let text = format!("name: a\ninputs: {{data: {{from: 'data:mnist', argument: --data_url}}}}\nroles: {{w: {{command: {line:?}}}}}");
+        from_text(&text, &HouseRules::default()).map(|(_, plan)| plan.roles[0].command[2].clone())
+    };
+    let line = "log() { echo \"$*\"; }; log start; python3 train.py";
+    assert_eq!(command(line).unwrap(), format!("{line} \"$@\""));
+    let said = "main() { python3 train.py \"$@\"; }; main \"$@\" | tee log";
+    assert_eq!(command(said).unwrap(), said);
+    assert!(command("log() { echo \"$*\"; }\nlog start\npython3 train.py").is_err());
+}

@@ -1,13 +1,14 @@
 //! Words that a shell is given behind a line: whether the line says itself where they go, and whether they reach its last command
 //! when `"$@"` is written behind it.
 
-use super::{Line, Open};
+use super::{
+    Line,
+    tokens::{outside_of_functions, tokens},
+};
 
-/// Whether the line says `"$@"` or the like itself.
+/// Whether the line says `"$@"` or the like itself. In a function those are other arguments.
 pub fn says_arguments(line: &str) -> bool {
-    let mut says = false;
-    walk(line, |at, rest| says |= at.replaces() && matches!(rest, ['$', '@' | '*', ..] | ['$', '{', '@' | '*', ..]));
-    says
+    outside_of_functions(&tokens(line)).iter().any(|token| token.says_arguments)
 }
 
 /// What stands in the way of words that are written behind a single line.
@@ -29,15 +30,6 @@ fn walk(text: &str, mut seen: impl FnMut(&Line, &[char])) -> Line {
 }
 
 impl Line {
-    /// Whether a shell puts something in for a `$` here.
-    fn replaces(&self) -> bool {
-        match self.open.last() {
-            Some(Open::Single | Open::Comment) => false,
-            Some(Open::Document(document)) => !document.is_literal,
-            None | Some(Open::Double | Open::Backticks | Open::Command(_) | Open::Sum(_)) => true,
-        }
-    }
-
     fn obstacle(&self, rest: &[char]) -> Option<&'static str> {
         if !self.open.is_empty() {
             return None;
@@ -66,8 +58,36 @@ mod tests {
         for line in ["x \"$@\" | tee log", "x $@", "x \"${@}\"", "a\nx \"$@\"\n", "y=\"$(x \"$@\")\"", "# it's\nx \"$@\""] {
             assert!(says_arguments(line), "{line}");
         }
+        for line in ["f() { a; }; x \"$@\"", "f() { g \"$@\"; }\nf \"$@\"", "{ x \"$@\"; }", "(x $*)", "f() { a '}'; }\ncat <<E\n$@\nE\nb"]
+        {
+            assert!(says_arguments(line), "{line}");
+        }
         for line in ["x", "x '\"$@\"'", "x # \"$@\"", "x \\$@", "cat <<'E'\n$@\nE\n", "x $HOME @"] {
             assert!(!says_arguments(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_a_function_says_of_its_own_arguments_is_not_about_those_of_the_line() {
+        for body in [
+            "{ echo \"$*\"; }",
+            "{\n  echo \"$@\" | sed \"s/}/$*/\" # }\n}",
+            "{ echo } \"$*\"; }",
+            "{ { a; } && if b; then { c; } fi; d \"$@\"; }",
+            "{ if a; then b; fi }",
+            "{ a=$(b; c) x ${1} \"${@}\"; }",
+            "(cd /x; echo $*)",
+            "(case $1 in a) b;; (c) d;; esac; e \"$@\")",
+            "\n{ cat <<E\n}; $*\nE\n}",
+        ] {
+            for head in ["log()", "log ( )", "function log", "function log()", "true && log()", "if true; then log()"] {
+                for end in ["", "; fi", "\nlog start\npython3 train.py"].iter().filter(|it| (**it == "; fi") == head.starts_with("if")) {
+                    let line = format!("{head} {body}{end}");
+                    assert!(!says_arguments(&line), "{line}");
+                    let line = format!("{line}; x \"$@\"");
+                    assert!(says_arguments(&line), "{line}");
+                }
+            }
         }
     }
 
