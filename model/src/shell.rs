@@ -3,7 +3,7 @@
 mod arguments;
 mod tokens;
 
-pub use arguments::{obstacle, says_arguments};
+pub use arguments::{last_command, obstacle, says_arguments};
 
 /// One word for the shell.
 pub fn word(text: &str) -> String {

@@ -5,7 +5,7 @@ use crate::{
     order::only_line,
     plan::handing_on,
     said,
-    shell::{obstacle, says_arguments},
+    shell::{last_command, obstacle, says_arguments},
     spec::Command,
     words::Words,
 };
@@ -35,17 +35,10 @@ pub(super) fn fault(algorithm: &Algorithm) -> Option<(Words, Words)> {
     }
 }
 
-/// Whether it is a shell and its line, which does not hand on what stands behind.
+/// Whether a shell and its line are among the words, as in `timeout 1h bash -c LINE`, and it does not hand on what stands behind.
 fn loses_them(words: &[String]) -> bool {
-    only_line(words).is_some_and(|at| !says_arguments(&words[at]) || at + 1 == words.len())
-}
-
-/// The words that a shell runs last, which get what is put behind its line. One that cannot be told apart has none.
-fn last_command(line: &str) -> Vec<String> {
-    let words = shlex::split(line).unwrap_or_default();
-    let last = words.rsplit(|word| word == "&&").next().unwrap_or_default();
-    let is_before = |word: &&String| *word == "exec" || word.contains('=');
-    last.iter().skip_while(is_before).cloned().collect()
+    let line = (0..words.len()).find_map(|from| Some(from + only_line(&words[from..])?));
+    line.is_some_and(|at| !says_arguments(&words[at]) || at + 1 == words.len())
 }
 
 /// Whether a job may have any.

@@ -337,10 +337,23 @@ fn a_command_that_would_lose_its_flags_is_refused() {
         "bash -c 'echo x'",
         "true && A=1 exec /bin/sh -ec \"echo x\"",
         "bash -o pipefail -c 'echo \"$@\"'",
+        "timeout 1h bash -c 'echo x'",
+        "A=1 nice -n 5 env B=2 nohup /bin/bash -c 'echo x'",
+        "'bash -c ''echo \"$@\"'' 2>&1 > /dev/null'",
+        "mpirun -np 2 sh -c 'echo \"$@\"'",
+        "cd /&&bash -c 'echo x'",
+        "'(cd / && echo x) 2>&1'",
+        "'true && (cd / && echo x) > /dev/null'",
+        "'log() { echo \"$*\"; }; log x; echo x'",
     ];
-    for command in
-        lost.into_iter().chain(["if (true) then (echo x) fi", "[bash, -c, 'echo x']", "[/bin/sh, -c, 'echo x \"$@\"']", "|\n  a\n  b"])
-    {
+    for command in lost.into_iter().chain([
+        "if (true) then (echo x) fi",
+        "if (true) then (echo x) fi 2>&1",
+        "[bash, -c, 'echo x']",
+        "[timeout, 1h, bash, -c, 'echo x']",
+        "[/bin/sh, -c, 'echo x \"$@\"']",
+        "|\n  a\n  b",
+    ]) {
         for rest in [lr].into_iter().chain(others) {
             let said = printed(command, rest, "");
             assert!(said.contains(": command: ") && said.contains("\"$@\"") && said.lines().count() == 1, "{command}\n{rest}{said}");
@@ -364,10 +377,19 @@ fn a_command_gets_its_flags_once_where_it_says_so() {
         "[bash, -e, -c, 'echo \"$@\"', bash]",
         "'bash -c ''echo \"$@\"'' bash'",
         "\"bash -c 'true' && echo\"",
+        "\"bash -c 'true'&&echo\"",
+        "'timeout 9 bash -c ''echo \"$@\"'' bash'",
+        "[timeout, 9, bash, -c, 'echo \"$@\"', bash]",
+        "'(cd / && true) && echo'",
     ] {
         assert_eq!(printed(command, lr, ""), "--lr=0.1\n", "{command}");
     }
-    assert!(read("{name: a, image: x, custom_params: true, command: [bash, train.sh, -c, config.yaml]}").is_ok());
+    assert_eq!(printed("bash -c 'echo a && true' x&&echo done", lr, ""), "a\ndone --lr=0.1\n");
+    for command in
+        ["[bash, train.sh, -c, config.yaml]", "[timeout, 1h, bash, train.sh, -c, config.yaml]", "timeout 1h bash train.sh -c config.yaml"]
+    {
+        assert!(read(&format!("{{name: a, image: x, custom_params: true, command: {command}}}")).is_ok(), "{command}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use super::{
     Line,
-    tokens::{outside_of_functions, tokens},
+    tokens::{Token, outside_of_functions, tokens},
 };
 
 /// Whether the line says `"$@"` or the like itself. In a function those are other arguments.
@@ -14,19 +14,53 @@ pub fn says_arguments(line: &str) -> bool {
 /// What stands in the way of words that are written behind a single line.
 pub fn obstacle(line: &str) -> Option<&'static str> {
     let (line, mut found) = (line.trim(), None);
-    let end = walk(line, |at, rest| found = found.or_else(|| at.obstacle(rest)));
-    let closes = |word| ["}", "fi", "done", "esac"].into_iter().find(|it| *it == word);
-    found.or_else(|| line.split_whitespace().last().filter(|_| end.open.is_empty()).and_then(closes))
+    walk(line, |at, rest| found = found.or_else(|| at.obstacle(rest)));
+    found.or_else(|| end_of_brackets(last(&tokens(line))))
 }
 
-fn walk(text: &str, mut seen: impl FnMut(&Line, &[char])) -> Line {
+/// The words that a shell runs last of a single line, which get what is written behind it. One that cannot be told apart has none.
+pub fn last_command(line: &str) -> Vec<String> {
+    let mut is_file = false;
+    let mut is_word = |token: &&Token| {
+        let redirects = token.text.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['<', '>']);
+        // In `> log` the file is a word of its own.
+        let was_file = std::mem::replace(&mut is_file, redirects && token.text.ends_with(['<', '>', '&', '|']));
+        !redirects && !was_file
+    };
+    let tokens = tokens(line);
+    let words: Vec<&str> = last(&tokens).iter().filter(|token| is_word(token)).map(|token| token.text.as_str()).collect();
+    shlex::split(&words.join(" ")).unwrap_or_default()
+}
+
+/// What stands behind the last `&&` that is not inside of brackets.
+fn last(tokens: &[Token]) -> &[Token] {
+    let (mut open, mut from) = (0_usize, 0);
+    for (at, token) in tokens.iter().enumerate() {
+        match token.text.as_str() {
+            "(" => open += 1,
+            ")" => open = open.saturating_sub(1),
+            "&" if open == 0 => from = at + 1,
+            _ => {}
+        }
+    }
+    &tokens[from..]
+}
+
+/// What ends a command that is no program and its words, and takes none behind it but the names of files.
+fn end_of_brackets(command: &[Token]) -> Option<&'static str> {
+    const ENDS: [(&str, &str); 6] = [("{", "}"), ("if", "fi"), ("while", "done"), ("until", "done"), ("for", "done"), ("case", "esac")];
+    let first = command.first()?;
+    let end = ENDS.iter().find(|(begin, _)| *begin == first.text).map(|(_, end)| *end);
+    end.or_else(|| command.iter().any(|token| token.text == ")").then_some(")"))
+}
+
+fn walk(text: &str, mut seen: impl FnMut(&Line, &[char])) {
     let all: Vec<char> = text.chars().collect();
     let (mut line, mut at) = (Line::default(), 0);
     while at < all.len() {
         seen(&line, &all[at..]);
         at += line.go(&all[at..]);
     }
-    line
 }
 
 impl Line {
@@ -42,7 +76,6 @@ impl Line {
             (before, ['|', ..]) if before != Some('>') => Some("|"),
             (_, ['&', '&', ..]) | (Some('&' | '<' | '>'), ['&', ..]) => None,
             (_, ['&', ..]) => Some("&"),
-            (_, [')']) => Some(")"),
             (_, ['\\']) => Some("\\"),
             _ => None,
         }
@@ -102,8 +135,12 @@ mod tests {
             ("x &", "&"),
             ("x &> log", "&"),
             ("(x)", ")"),
+            ("(cd /code && x) 2>&1", ")"),
+            ("y && (cd /code && x) > log", ")"),
             ("if (a) then (b) fi", "fi"),
+            ("if (a) then (b) fi > log", "fi"),
             ("{ (x) }", "}"),
+            ("{ (x) } > log", "}"),
             ("x \\", "\\"),
             ("x \\ ", "\\"),
         ] {
@@ -112,6 +149,8 @@ mod tests {
         for line in [
             "cd /code && x",
             "(a) && x",
+            "(a && b)&&x",
+            "x --unit fi --brace }",
             "x 2>&1 >| log <&-",
             "x ';' \"a | b\" a#b \\; \\)",
             "x \"$(a; b | c)\" `a; b` $((1 | 2))",
