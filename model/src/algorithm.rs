@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use crate::{
     channels::Layout,
     ids::AlgorithmName,
-    spec::{Code, Command, Param, shown},
+    spec::{Code, Command, JobSpec, Param, shown},
     words::Words,
 };
 
@@ -53,6 +53,16 @@ impl fmt::Display for AlgorithmAt {
 pub struct Kept {
     pub at: AlgorithmAt,
     pub document: Algorithm,
+}
+
+impl Kept {
+    /// Says it in the job that takes this version, so that the job means the same for ever.
+    pub(crate) fn pin(&self, spec: &mut JobSpec) {
+        spec.algorithm = Some(self.at.to_string());
+        for (name, value) in &mut spec.params {
+            *value = value.take().map(|value| params::kept(&self.document, name, value));
+        }
+    }
 }
 
 /// An algorithm, as YAML or JSON.

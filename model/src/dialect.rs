@@ -135,7 +135,7 @@ pub fn translate(text: &str, given: &Given, house: &HouseRules) -> Result<Transl
 /// The same with the algorithm that the file names. The spec names the version that was taken, so that it means the same for ever.
 pub fn translate_with(text: &str, given: &Given, (house, kept): (&HouseRules, Option<&Kept>)) -> Result<Translation, Vec<Problem>> {
     if is_ours(text) {
-        let pin = |spec: &mut JobSpec| spec.algorithm = kept.map(|kept| kept.at.to_string()).or(spec.algorithm.take());
+        let pin = |spec: &mut JobSpec| kept.into_iter().for_each(|kept| kept.pin(spec));
         let (spec, plan) = from_text_with(text, (house, kept), pin)?;
         let plan = if given.name.is_some() { compile_with(&named(spec.clone(), given), house, kept)? } else { plan };
         return Ok(Translation { spec: named(spec, given), plan, report: Report::default() });

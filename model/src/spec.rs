@@ -26,8 +26,8 @@ pub use param::Mismatch;
 pub use problem::Problem;
 pub(crate) use problem::{harmless, in_order, join, shown};
 pub(crate) use read::{
-    ALGORITHM_HINT, COMMAND_HINT, TEXT_HINT, command, count, env as read_env, number as read_number, param as read_param, read_all, texts,
-    truth,
+    ALGORITHM_HINT, COMMAND_HINT, TEXT_HINT, command, count, env as read_env, number as read_number, param_as_written as read_param,
+    read_all, texts, truth,
 };
 pub use read::{algorithm_of, read};
 pub use schema::schema;

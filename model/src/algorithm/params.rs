@@ -25,6 +25,12 @@ pub(super) fn values(laying: &mut Laying<'_>, given: &IndexMap<String, Option<Pa
     values
 }
 
+/// As the job is kept: what is no text for the algorithm is none in the job either, so that whoever reads it finds a number.
+pub(super) fn kept(algorithm: &Algorithm, name: &str, value: Param) -> Param {
+    let kind = algorithm.params.get(name).map(|rule| rule.kind).filter(|kind| *kind != ParamType::Text);
+    kind.and_then(|kind| typed(kind, &value).ok()).unwrap_or(value)
+}
+
 /// The value of one that the algorithm has. A stand-in takes the place of one that was refused, so that nothing is told twice.
 fn value(laying: &mut Laying<'_>, (name, rule): (&str, &ParamRule), given: Option<&Option<Param>>) -> Option<Param> {
     let path = join("params", name);
@@ -123,7 +129,7 @@ pub(super) fn flags_taken(algorithm: &Algorithm) -> Vec<(String, String)> {
 
 /// The value as one of the rule's type, or what is wrong with it and what to do.
 pub(super) fn fitting(rule: &ParamRule, value: &Param) -> Result<Param, (Words, Words)> {
-    let typed = typed(rule.kind, value).ok_or_else(|| wrong_type(rule.kind, value))?;
+    let typed = typed(rule.kind, value)?;
     if !is_within(rule, &typed) {
         let (told, range) = (shown(&value.to_string()), range(rule));
         return Err((
@@ -155,45 +161,54 @@ fn is_same(one: &Param, other: &Param) -> bool {
     }
 }
 
-/// A whole number or a truth value is text by its own letters; a number with a point may have had others. Text is whatever it reads as.
-pub(super) fn typed(kind: ParamType, value: &Param) -> Option<Param> {
-    match (kind, value) {
-        (ParamType::Text, Param::Text(_)) | (ParamType::Boolean, Param::Truth(_)) => Some(value.clone()),
-        (ParamType::Text, Param::Whole(_) | Param::Truth(_)) => Some(Param::Text(value.to_string())),
-        (ParamType::Integer | ParamType::Number, Param::Whole(_)) | (ParamType::Number, Param::Number(_)) => Some(value.clone()),
-        (ParamType::Integer, Param::Number(number)) => whole(*number).map(Param::Whole),
-        (ParamType::Integer | ParamType::Number, Param::Text(text)) => typed(kind, &Param::number(text)?),
-        (ParamType::Boolean, Param::Text(text)) => Param::truth(text),
-        (ParamType::Text, Param::Number(_))
-        | (ParamType::Integer | ParamType::Number, Param::Truth(_))
-        | (ParamType::Boolean, Param::Whole(_) | Param::Number(_)) => None,
+/// The value as one of a kind, however it is written, or why it is none. Text has the letters that were written.
+pub(super) fn typed(kind: ParamType, value: &Param) -> Result<Param, (Words, Words)> {
+    let told = shown(&value.to_string());
+    match kind {
+        ParamType::Text => Ok(Param::Text(value.to_string())),
+        ParamType::Integer => number(value).and_then(whole).ok_or_else(|| {
+            (
+                said!("must be a whole number, not {told}", "这里要写整数，现在是 {told}"),
+                said!("write a number such as 10", "请写一个数，如 10"),
+            )
+        }),
+        ParamType::Number => number(value).ok_or_else(|| {
+            (
+                said!("must be a number, not {told}", "这里要写数字，现在是 {told}"),
+                said!("write a number such as 0.1", "请写一个数，如 0.1"),
+            )
+        }),
+        ParamType::Boolean => truth(value).ok_or_else(|| {
+            (
+                said!("must be true or false, not {told}", "这里要写 true 或 false，现在是 {told}"),
+                said!("write true or false", "请写 true 或 false"),
+            )
+        }),
+    }
+}
+
+fn number(value: &Param) -> Option<Param> {
+    match value {
+        Param::Whole(_) | Param::Number(_) => Some(value.clone()),
+        Param::Text(text) => Param::number(text),
+        Param::Truth(_) => None,
     }
 }
 
 /// JSON does not tell `2` from `2.0`.
-fn whole(number: f64) -> Option<i64> {
+fn whole(number: Param) -> Option<Param> {
     const EXACT_BELOW: f64 = 9_007_199_254_740_992.0;
-    (number.fract() == 0.0 && number.abs() < EXACT_BELOW).then_some(number as i64)
+    match number {
+        Param::Number(number) => (number.fract() == 0.0 && number.abs() < EXACT_BELOW).then_some(Param::Whole(number as i64)),
+        Param::Whole(_) | Param::Truth(_) | Param::Text(_) => Some(number),
+    }
 }
 
-fn wrong_type(kind: ParamType, value: &Param) -> (Words, Words) {
-    let value = shown(&value.to_string());
-    match kind {
-        ParamType::Text => {
-            (said!("must be text, not the number {value}", "这里要写文本，现在是数字 {value}"), said!("put it in quotes", "请加上引号"))
-        }
-        ParamType::Integer => (
-            said!("must be a whole number, not {value}", "这里要写整数，现在是 {value}"),
-            said!("write a number such as 10", "请写一个数，如 10"),
-        ),
-        ParamType::Number => (
-            said!("must be a number, not {value}", "这里要写数字，现在是 {value}"),
-            said!("write a number such as 0.1", "请写一个数，如 0.1"),
-        ),
-        ParamType::Boolean => (
-            said!("must be true or false, not {value}", "这里要写 true 或 false，现在是 {value}"),
-            said!("write true or false", "请写 true 或 false"),
-        ),
+fn truth(value: &Param) -> Option<Param> {
+    match value {
+        Param::Truth(_) => Some(value.clone()),
+        Param::Text(text) => Param::truth(text),
+        Param::Whole(_) | Param::Number(_) => None,
     }
 }
 

@@ -167,7 +167,7 @@ fn accepted(walk: &mut Walk, field: &Field<'_>, hint: Said) -> Option<Accepted> 
 fn param(walk: &mut Walk, keys: &mut Keys<'_>) -> Option<ParamRule> {
     let kind = walk.required(keys, "type", listed(("write one of", "请写其中之一"), &ParamType::ALL.map(ParamType::text)));
     let kind = kind.and_then(|it| param_type(walk, &it));
-    let typed = |value: Param| params::typed(kind?, &value).or(Some(value));
+    let typed = |value: Param| Some(params::typed(kind?, &value).unwrap_or(value));
     let rule = ParamRule {
         description: text(walk, keys, "description"),
         default: walk.optional(keys, "default").and_then(|it| read_param(walk, &it)).and_then(typed),

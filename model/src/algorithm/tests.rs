@@ -436,11 +436,40 @@ fn a_value_is_of_the_kind_that_the_algorithm_says_however_it_is_written() {
         "name: j\nalgorithm: a@1\nparams: {a: 1.10, b: '1.5', c: much, d: '1'}\n",
     );
     insta::assert_snapshot!(told, @r"
-    line 3, column 10: params.a: must be text, not the number `1.1` (put it in quotes)
     line 3, column 19: params.b: must be a whole number, not `1.5` (write a number such as 10)
     line 3, column 29: params.c: must be a number, not `much` (write a number such as 0.1)
     line 3, column 38: params.d: must be true or false, not `1` (write true or false)
     ");
+}
+
+#[test]
+fn text_has_the_letters_that_were_written_with_and_without_quotes() {
+    let letters =
+        ["1.10", "0.1", "1.0", "0x1F", "0o17", "+5", "-0", "007", "7", "True", "true", "1e-5", "1e21", ".5", "99999999999999999999"];
+    for text in letters {
+        let given = format!("params: {{a: {text}}}\n");
+        let expected = format!("--a={text}\n");
+        assert_eq!(printed("echo", "params: {a: {type: text}}\n", &given), expected);
+        assert_eq!(printed("echo", &format!("params: {{a: {{type: text, default: {text}}}}}\n"), ""), expected);
+        assert_eq!(printed("echo", &format!("params: {{a: {{type: text, choices: [x, {text}]}}}}\n"), &given), expected);
+        assert_eq!(printed("echo", "custom_params: true\n", &given), expected);
+        // As the program sends it where the file had to be changed, and as the server keeps it.
+        let spec = spec::read(&format!("name: j\nalgorithm: a@1\n{given}")).unwrap();
+        let sent = serde_json::to_string(&spec.params).unwrap();
+        assert_eq!(printed("echo", "params: {a: {type: text}}\n", &format!("params: {sent}\n")), expected, "{sent}");
+        assert_eq!(spec::read(&spec::to_yaml(&spec)), Ok(spec));
+    }
+}
+
+#[test]
+fn the_spec_that_is_kept_has_numbers_where_the_algorithm_has_them() {
+    let algorithm = kept(
+        "{name: a, image: x, command: a, custom_params: true, params: {lr: {type: number}, n: {type: integer, required: false}, on: {type: boolean}, tag: {type: text}}}",
+    );
+    let job = "name: j\nalgorithm: a@1\nparams: {lr: 1e-4, n: null, on: True, tag: 1.10, own: 1.10}\n";
+    let translated = translate_with(job, &Given::default(), (&HouseRules::default(), Some(&algorithm))).unwrap();
+    let params = serde_json::to_string(&translated.spec.params).unwrap();
+    assert_eq!(params, r#"{"lr":0.0001,"n":null,"on":true,"tag":"1.10","own":"1.10"}"#);
 }
 
 #[test]

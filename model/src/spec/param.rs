@@ -21,7 +21,8 @@ impl Param {
 
     /// The same for whoever finds out later which kind is wanted: nothing of `1.10` is lost on the way.
     pub fn as_typed(text: &str) -> Self {
-        Some(Self::typed(text)).filter(|value| value.to_string() == text).unwrap_or_else(|| Param::Text(text.to_owned()))
+        let scalar = Scalar { text: text.to_owned(), plain: true };
+        Self::as_written(&scalar).unwrap_or(Param::Text(scalar.text))
     }
 
     /// A scalar of a job file, unless it is nothing.
@@ -36,6 +37,16 @@ impl Param {
             Kind::Float(_) | Kind::Text => text(),
             Kind::Null => return None,
         })
+    }
+
+    /// The same, with the letters that it is written with: what would have others as a number or a truth value stays text.
+    pub(crate) fn as_written(scalar: &Scalar) -> Option<Self> {
+        Self::of(scalar).map(|value| if value.has_letters(&scalar.text) { value } else { Param::Text(scalar.text.clone()) })
+    }
+
+    /// Whether it is written like this, to a program and on the way there: JSON has `0.00001` for `1e-5`.
+    fn has_letters(&self, text: &str) -> bool {
+        self.to_string() == text && serde_json::to_string(self).is_ok_and(|json| json == text)
     }
 
     /// The number that a text is, if it is one.
@@ -92,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_number_that_would_be_written_otherwise_stays_as_it_was_typed() {
-        for text in ["1.10", "1e-3", "007", "+5", "True", ""] {
+        for text in ["1.10", "1e-3", "1e-5", "007", "+5", "True", ""] {
             assert_eq!(Param::as_typed(text), Param::Text(text.into()), "{text}");
         }
         assert_eq!([Param::as_typed("0.1"), Param::as_typed("16")], [Param::Number(0.1), Param::Whole(16)]);

@@ -10,7 +10,7 @@ use super::{
     walk::{Elsewhere, Field, Keys, Places, Walk, is_null, scalar, whole_number},
 };
 use crate::{
-    located::{self, Kind, Node, Place, Value},
+    located::{self, Kind, Node, Place, Scalar, Value},
     said,
     words::{Said, listed},
 };
@@ -274,13 +274,19 @@ fn params(walk: &mut Walk, field: &Field<'_>, kind: Kinship) -> IndexMap<String,
     let named = walk.open_map(field, ("write `NAME: value` pairs", "请写成一组 `NAME: value`"));
     let one = |walk: &mut Walk, field: &Field<'_>| match kind {
         Kinship::OfAlgorithm if is_null(field.node) => Some(None),
-        Kinship::OfAlgorithm | Kinship::Alone => param(walk, field).map(Some),
+        Kinship::OfAlgorithm => param_as_written(walk, field).map(Some),
+        Kinship::Alone => param(walk, field, Param::of).map(Some),
     };
     named.into_iter().filter_map(|(name, field, _)| Some((name.to_owned(), one(walk, &field)?))).collect()
 }
 
-pub(crate) fn param(walk: &mut Walk, field: &Field<'_>) -> Option<Param> {
-    let read = scalar(field.node).and_then(|(scalar, _)| Param::of(scalar));
+/// One whose kind an algorithm says.
+pub(crate) fn param_as_written(walk: &mut Walk, field: &Field<'_>) -> Option<Param> {
+    param(walk, field, Param::as_written)
+}
+
+fn param(walk: &mut Walk, field: &Field<'_>, of: fn(&Scalar) -> Option<Param>) -> Option<Param> {
+    let read = scalar(field.node).and_then(|(scalar, _)| of(scalar));
     if read.is_none() {
         walk.wrong(
             field,
