@@ -54,11 +54,13 @@ pub fn without_params(settings: &[Setting], spec: &Value) -> (Vec<Setting>, Vec<
 
 /// Applies the settings in their order.
 pub fn apply(spec: &mut Value, settings: &[Setting]) -> Result<(), Failure> {
-    let has_algorithm = spec.get("algorithm").is_some() || settings.iter().any(|setting| setting.path == ["algorithm"]);
+    let algorithm = settings.iter().rfind(|setting| setting.path == ["algorithm"]);
+    let has_algorithm = algorithm.map_or(spec.get("algorithm").is_some(), |setting| !setting.value.is_null());
     for setting in settings {
         let value = match has_algorithm && is_param(&setting.path) {
-            true => param(&setting.text, Param::as_typed),
-            false => setting.value.clone(),
+            // Without the key it would be the algorithm's own value, and `-p` leaves the parameter out as well.
+            true => Some(param(&setting.text, Param::as_typed)),
+            false => Some(setting.value.clone()).filter(|value| !value.is_null()),
         };
         put(spec, &setting.path, value).map_err(|why| Failure::usage(format!("--set {}: {why}", setting.path.join("."))))?;
     }
@@ -101,7 +103,6 @@ fn is_param(path: &[String]) -> bool {
     path.len() == 2 && path[0] == "params"
 }
 
-/// `null` removes it.
 fn param(text: &str, typed: fn(&str) -> Param) -> Value {
     if text == "null" { Value::Null } else { serde_json::to_value(typed(text)).unwrap_or_else(|_| text.into()) }
 }
@@ -121,16 +122,17 @@ fn scalar(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 
-fn put(place: &mut Value, path: &[String], value: Value) -> Result<(), String> {
+/// Without a value, what is there is removed.
+fn put(place: &mut Value, path: &[String], value: Option<Value>) -> Result<(), String> {
     let [part, rest @ ..] = path else {
-        *place = value;
+        *place = value.unwrap_or_default();
         return Ok(());
     };
     if place.is_null() {
         *place = Value::Object(Map::new());
     }
     match place {
-        Value::Object(map) if rest.is_empty() && value.is_null() => {
+        Value::Object(map) if rest.is_empty() && value.is_none() => {
             map.remove(part);
             Ok(())
         }
@@ -193,6 +195,17 @@ mod tests {
         let of_algorithm = set(&["algorithm=mlp@1", "params.tag=1.10", "params.lr=0.1"]).unwrap();
         assert_eq!(of_algorithm["params"], json!({"tag": "1.10", "lr": 0.1}));
         assert_eq!(set(&["secrets.pin=0042"]).unwrap()["secrets"]["pin"], json!("0042"));
+    }
+
+    #[test]
+    fn nothing_leaves_a_parameter_out_where_an_algorithm_has_a_value_for_it_and_removes_it_elsewhere() {
+        let params = |settings: &[&str]| set(settings).unwrap().get("params").cloned();
+        assert_eq!(params(&["algorithm=mlp@1", "params.augment=null"]), Some(json!({"augment": null})));
+        assert_eq!(params(&["params.lr=1", "params.lr=null", "algorithm=mlp@1"]), Some(json!({"lr": null})));
+        assert_eq!(params(&["params.lr=1", "params.lr=null"]), Some(json!({})));
+        assert_eq!(params(&["algorithm=mlp@1", "algorithm=null", "params.lr=1", "params.lr=null"]), Some(json!({})));
+        assert_eq!(params(&["algorithm=mlp@1", "params.a=1", "params=null"]), None);
+        assert_eq!(set(&["algorithm=mlp@1", "params=3", "params.a=null"]).unwrap_err(), "--set params.a: there is nothing inside 3 to set");
     }
 
     #[test]
