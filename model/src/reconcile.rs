@@ -38,7 +38,7 @@ pub enum Action {
     Record(RunKey, Ending),
     /// The run ended and nobody knows how.
     GiveUp(RunKey, String),
-    /// It was to be stopped before it ever started.
+    /// It was to be stopped, and its engine never heard of it.
     NeverStarted(RunKey),
     /// Nobody wants it and nothing of it lives.
     Remove(RunKey),
@@ -60,7 +60,9 @@ pub fn decide(wanted: &[Wanted], seen: &[Seen]) -> Vec<Action> {
         };
         let run = || want.run.clone();
         match own.map(|it| &it.phase) {
-            None | Some(Phase::NotTaken) if want.stop => actions.push(Action::NeverStarted(run())),
+            None if want.stop => actions.push(Action::NeverStarted(run())),
+            // Somebody may take it up in this very moment. The stop leaves an ending where nobody has, and that says how it was.
+            Some(Phase::NotTaken) if want.stop => actions.push(Action::Stop(run())),
             None | Some(Phase::NotTaken) if !older_alive() => actions.push(Action::Start(run())),
             None | Some(Phase::NotTaken) => {}
             Some(Phase::Alive) if want.stop => actions.push(Action::Stop(run())),
@@ -145,6 +147,12 @@ mod tests {
         let run = a_run(1);
         assert_eq!(decide(&[want_stopped(&run)], &[see(&run, Phase::Alive)]), [Action::Stop(run.clone())]);
         assert_eq!(decide(&[want_stopped(&run)], &[]), [Action::NeverStarted(run)]);
+    }
+
+    #[test]
+    fn a_stop_of_a_run_that_somebody_may_be_taking_up_says_nothing_of_how_it_ended() {
+        let run = a_run(1);
+        assert_eq!(decide(&[want_stopped(&run)], &[see(&run, Phase::NotTaken)]), [Action::Stop(run)]);
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod board;
 mod deadlines;
 mod endings;
 pub mod gang_order;
+mod on_the_way;
 mod placing;
 mod queue;
 mod refill;
@@ -39,6 +40,7 @@ mod timeline;
 
 pub use board::Board;
 pub use endings::Endings;
+use on_the_way::OnTheWay;
 use placing::Placed;
 pub use placing::held;
 pub use queue::{QUEUE_MAX, beside, placed, queue};
@@ -79,6 +81,7 @@ struct Nudged {
     gang_bells: Mutex<HashMap<JobId, watch::Sender<()>>>,
     asked: Mutex<Asked>,
     room: Room,
+    on_the_way: OnTheWay,
     /// What was placed outside of a turn and is to be started.
     placed: Mutex<Vec<Placed>>,
     placed_bell: Notify,
@@ -123,6 +126,10 @@ impl Nudge {
 
     fn room(&self) -> &Room {
         &self.0.room
+    }
+
+    fn on_the_way(&self) -> &OnTheWay {
+        &self.0.on_the_way
     }
 
     /// A report was taken, and a job went there, or nowhere.

@@ -19,6 +19,7 @@ use model::{
 
 use super::{
     Control, now_ms,
+    on_the_way::{Lot, OnTheWay},
     queue::{QUEUE_MAX, Queue, beside, next_attempt, queue},
     readable, running,
     telling::{self, Telling},
@@ -203,14 +204,14 @@ pub async fn start(control: &Control, id: JobId, assignments: Vec<Assignment>, t
         return Ok(why_not);
     }
     crate::crash::point("schedule.before-reserve");
-    let (room, board, placings) = (control.nudge.room().clone(), control.board.clone(), taken.placings);
+    let (nudge, board, placings) = (control.nudge.clone(), control.board.clone(), taken.placings);
     let written = control.store.write(move |sql| {
         // Somebody was quicker, and may have taken the same place.
-        if room.placings() != placings {
+        if nudge.room().placings() != placings {
             return Ok(None);
         }
-        let placed = reserve(sql, job, to, new_runs)?;
-        room.note(placed.is_some(), || Ok(anything_is_free(&board.nodes(), &runs::holds(sql)?)))?;
+        let placed = reserve(sql, nudge.on_the_way(), job, to, new_runs)?;
+        nudge.room().note(placed.is_some(), || Ok(anything_is_free(&board.nodes(), &runs::holds(sql)?)))?;
         Ok(placed)
     });
     let written = written.await?;
@@ -296,11 +297,11 @@ pub struct Placed {
     pub job: Job,
     /// Everyone whom the new runs find beside them, and they themselves.
     pub gang: Vec<Run>,
-    pub new: BTreeSet<RunKey>,
+    pub new: Lot,
 }
 
 /// The job and all its new runs, or nothing: a reservation is never half there.
-pub fn reserve(sql: &Sql<'_>, job: Job, to: JobState, new_runs: Vec<NewRun>) -> Result<Option<Placed>, StoreError> {
+pub fn reserve(sql: &Sql<'_>, way: &OnTheWay, job: Job, to: JobState, new_runs: Vec<NewRun>) -> Result<Option<Placed>, StoreError> {
     let mut nodes: Vec<String> = new_runs.iter().map(|run| run.node.to_string()).collect();
     nodes.sort();
     nodes.dedup();
@@ -319,7 +320,7 @@ pub fn reserve(sql: &Sql<'_>, job: Job, to: JobState, new_runs: Vec<NewRun>) -> 
         runs::insert(sql, run)?;
         timeline::placed(sql, &job, run)?;
     }
-    let new = new_runs.iter().map(|it| it.run.clone()).collect();
+    let new = way.send(new_runs.iter().map(|it| it.run.clone()).collect());
     let gang = if job.plan.gang { whole(new_runs) } else { beside(sql, &job, &new_runs[0].run)? };
     Ok(Some(Placed { job, gang, new }))
 }

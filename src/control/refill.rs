@@ -12,6 +12,7 @@ use model::{
 
 use super::{
     Board, Nudge, now_ms,
+    on_the_way::OnTheWay,
     placing::{Placed, Ripe, Taken, anything_is_free, ports_wanted, reserve, ripe, without_ports},
     queue::queue,
 };
@@ -67,7 +68,7 @@ fn fill(sql: &Sql<'_>, board: &Board, nudge: &Nudge) -> Result<Refilled, StoreEr
     let mut filled = Refilled { placed: Vec::new(), is_more: true };
     for decision in place(&waiting, &board.for_placing(), &held, now_ms()) {
         let (What::Start(assignments) | What::Part(assignments, _)) = decision.what else { continue };
-        filled.placed.extend(take(sql, &nodes, (decision.job, assignments), &mut taken)?);
+        filled.placed.extend(take(sql, nudge.on_the_way(), &nodes, (decision.job, assignments), &mut taken)?);
     }
     room.note(!filled.placed.is_empty(), || Ok(anything_is_free(&nodes, &runs::holds(sql)?)))?;
     filled.is_more = !room.is_full();
@@ -77,6 +78,7 @@ fn fill(sql: &Sql<'_>, board: &Board, nudge: &Nudge) -> Result<Refilled, StoreEr
 /// Reserves everything for a job, if nobody has to be asked for it.
 fn take(
     sql: &Sql<'_>,
+    way: &OnTheWay,
     nodes: &[Node],
     (id, assignments): (JobId, Vec<Assignment>),
     taken: &mut Taken,
@@ -95,5 +97,5 @@ fn take(
         return Ok(None);
     }
     crate::crash::point("schedule.before-reserve");
-    reserve(sql, job, to, new_runs)
+    reserve(sql, way, job, to, new_runs)
 }

@@ -52,6 +52,7 @@ impl Default for Sight {
 }
 
 pub async fn turn(control: &Control, sight: &mut Sight) -> anyhow::Result<()> {
+    let look = control.nudge.on_the_way().look();
     let mut seen = match control.engine.list().await {
         Ok(seen) => seen,
         Err(error) => return lose_sight(control, sight, &error).await,
@@ -62,8 +63,10 @@ pub async fn turn(control: &Control, sight: &mut Sight) -> anyhow::Result<()> {
         sight.lost = false;
     }
     let keys: Vec<RunKey> = seen.iter().map(|it| it.run.clone()).collect();
-    let (wanted, untouchable) = control.store.read(move |sql| read_wanted(sql, &keys)).await?;
-    seen.retain(|it| !untouchable.contains(&it.run));
+    let (mut wanted, untouchable) = control.store.read(move |sql| read_wanted(sql, &keys)).await?;
+    let on_the_way = look.met();
+    wanted.retain(|it| !on_the_way.contains(&it.run));
+    seen.retain(|it| !untouchable.contains(&it.run) && !on_the_way.contains(&it.run));
     for action in decide(&wanted, &seen) {
         apply(control, action).await?;
     }
@@ -142,7 +145,7 @@ async fn apply(control: &Control, action: Action) -> anyhow::Result<()> {
         Action::Stop(run) => tried("stop", &run, control.engine.stop(&run).await),
         Action::Record(run, ending) => record(control, run, ending).await?,
         Action::GiveUp(run, why) => record(control, run, never_ran(Cause::Unknown { why })).await?,
-        // A supervisor may be on its way. Nothing is said before the engine has closed the door on it.
+        // Nothing is said before the engine has closed the door on whatever it may have of it.
         Action::NeverStarted(run) => match control.engine.stop(&run).await {
             Ok(()) => record(control, run, never_ran(Cause::Stopped { killed: false })).await?,
             refused => tried("stop", &run, refused),
@@ -207,7 +210,7 @@ pub async fn start_all(control: &Control, Placed { job, gang, new }: &Placed) {
     let places = places(gang);
     let told_in = |attempt| Rendezvous::new(gang_of(job, attempt, &places));
     let together = told_in(job.attempt);
-    for run in gang.iter().filter(|run| new.contains(&run.run)) {
+    for run in gang.iter().filter(|run| new.runs().contains(&run.run)) {
         if run.run.attempt == job.attempt {
             start_one(control, job, gang, &together, run).await;
         } else {

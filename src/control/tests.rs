@@ -31,6 +31,8 @@ struct Puppet {
     cannot_stop: Mutex<Option<String>>,
     /// What it was asked to erase, and is still at.
     erasing: Mutex<Vec<RunKey>>,
+    /// What was placed and is started in the moment in which it is asked what it sees.
+    arriving: Mutex<Vec<placing::Placed>>,
 }
 
 impl Engine for Puppet {
@@ -48,6 +50,7 @@ impl Engine for Puppet {
         Box::pin(ready(refused.map_or(Ok(()), |why| Err(EngineError::Away(why)))))
     }
     fn list(&self) -> Answer<'_, Vec<Seen>> {
+        self.arriving.lock().unwrap().clear();
         Box::pin(ready(Ok(self.seen.lock().unwrap().clone())))
     }
     fn sync<'a>(&'a self, _: Start<'a>, _: bool) -> Answer<'a, Option<model::sync::Synced>> {
@@ -109,6 +112,9 @@ async fn a_run_whose_supervisor_is_on_its_way_is_not_called_stopped_before_its_d
     assert_eq!(job(&control, 1).await.state, JobState::Stopping);
 
     *engine.cannot_stop.lock().unwrap() = None;
+    running::turn(&control, &mut sight).await.unwrap();
+    assert_eq!(job(&control, 1).await.state, JobState::Stopping, "somebody may have taken it up before it could be closed");
+    engine.seen.lock().unwrap()[0].phase = Phase::Ended(ending(Cause::Stopped { killed: false }));
     running::turn(&control, &mut sight).await.unwrap();
     assert_eq!(job(&control, 1).await.state, JobState::Stopped);
 }
@@ -301,7 +307,7 @@ async fn whoever_ends_makes_room_for_the_next_in_the_same_transaction() {
     let before = *control.store.changes().borrow();
     let refilled = end_and_refill(&control, first).await;
     assert_eq!(*control.store.changes().borrow() - before, 1, "one commit");
-    let placed: Vec<RunKey> = refilled.placed.iter().flat_map(|it| it.new.iter().cloned()).collect();
+    let placed: Vec<RunKey> = refilled.placed.iter().flat_map(|it| it.new.runs().iter().cloned()).collect();
     assert_eq!((placed, refilled.is_more), (vec![run_key(2, "worker-0", 1)], false));
     let mut states = Vec::new();
     for number in 1..=3 {
@@ -310,6 +316,26 @@ async fn whoever_ends_makes_room_for_the_next_in_the_same_transaction() {
     assert_eq!(states, [JobState::Succeeded, JobState::Starting, JobState::Queued]);
     let gang = control.store.read(|sql| runs::of_attempt(sql, job_id(2), 1)).await.unwrap();
     assert_eq!(refilled.placed[0].gang, gang, "they are told of each other what the database would tell");
+}
+
+#[tokio::test]
+async fn a_run_that_is_on_its_way_to_its_engine_is_not_called_stopped_before_it_has_arrived() {
+    let place = Place::new();
+    let (control, engine) = control(&place);
+    let first = one_runs_and_others_wait(&control, 2).await;
+    let on_their_way = end_and_refill(&control, first).await.placed;
+    let stop = |sql: &crate::store::Sql<'_>| jobs::advance(sql, (job_id(2), JobState::Starting, 1), &to(JobState::Stopping, 7));
+    assert_eq!(control.store.write(stop).await.unwrap(), Written::Yes);
+    let mut sight = running::Sight::default();
+    running::turn(&control, &mut sight).await.unwrap();
+    assert_eq!(job(&control, 2).await.state, JobState::Stopping, "its engine does not know it yet, and will");
+
+    // It arrives while it is looked around.
+    *engine.arriving.lock().unwrap() = on_their_way;
+    running::turn(&control, &mut sight).await.unwrap();
+    assert_eq!(job(&control, 2).await.state, JobState::Stopping, "what was seen is from before");
+    running::turn(&control, &mut sight).await.unwrap();
+    assert_eq!(job(&control, 2).await.state, JobState::Stopped);
 }
 
 #[tokio::test]
