@@ -169,6 +169,19 @@ pub async fn a_run_started_twice_is_one_run(ground: &Ground) -> Kept {
     same(String::from_utf8_lossy(&ground.said(&order.run, Stream::Stdout)).into_owned(), "once\n".to_owned())
 }
 
+pub async fn a_new_attempt_waits_until_nothing_of_the_older_ones_lives(ground: &Ground) -> Kept {
+    let older = ground.begin("trap '' TERM; echo ready; sleep 1000").await?;
+    ground.until_said(&older, "ready").await?;
+    let mut newer = ground.order("exit 7");
+    newer.run.attempt = older.attempt + 1;
+    same(ground.start(&newer).await.is_ok(), false)?;
+    same(ground.phase(&newer.run).await?, None)?;
+    ground.stop(&older).await?;
+    ground.ending(&older).await?;
+    ground.start(&newer).await?;
+    same(ground.ending(&newer.run).await?.cause, Cause::Exited { code: 7 })
+}
+
 pub async fn exit_codes_are_true(ground: &Ground) -> Kept {
     for code in [0, 1, 2, 3, 42, 125, 126, 127, 128, 137, 143, 254, 255] {
         same(ground.cause_of(&format!("exit {code}")).await?, Cause::Exited { code })?;
@@ -347,6 +360,7 @@ macro_rules! engine_contract {
     ($ground:path) => {
         $crate::engine_contract! { $ground:
             a_run_started_twice_is_one_run
+            a_new_attempt_waits_until_nothing_of_the_older_ones_lives
             exit_codes_are_true
             signals_are_true
             a_program_that_is_not_there_is_the_users_to_mend

@@ -25,7 +25,7 @@ pub trait Engine: Send + Sync {
     fn nodes(&self) -> Answer<'_, Vec<Node>>;
     /// Ports on a node that nobody listens on and that are not in `taken`.
     fn free_ports<'a>(&'a self, node: &'a NodeName, wanted: PortPlan, taken: &'a [u16]) -> Answer<'a, Vec<u16>, Words>;
-    /// Starts one run. `Ok` means accepted, not running.
+    /// Starts one run. `Ok` means accepted, not running. While an older attempt of its task may live, it is refused for now.
     fn start<'a>(&'a self, start: Start<'a>) -> Answer<'a, ()>;
     /// Asks politely, then after the order's grace does not ask. A run that is gone is a success.
     fn stop<'a>(&'a self, run: &'a RunKey) -> Answer<'a, ()>;

@@ -47,7 +47,7 @@ fn hold_for_an_ordinary_user(wrapper: &[&str]) {
     command.args(&line[1..]).uid(NOBODY).gid(NOBODY).current_dir("/").env("TMPDIR", place.path()).env(EXE_VARIABLE, &exe);
     let done = command.output().unwrap();
     let said = String::from_utf8_lossy(&done.stdout);
-    assert!(done.status.success() && said.contains("test result: ok. 17 passed"), "{said}{}", String::from_utf8_lossy(&done.stderr));
+    assert!(done.status.success() && said.contains("test result: ok. 18 passed"), "{said}{}", String::from_utf8_lossy(&done.stderr));
 }
 
 const EXE_VARIABLE: &str = "TRAINMASTER_EXE_UNDER_TEST";

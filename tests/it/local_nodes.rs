@@ -42,9 +42,14 @@ fn engine(data: &Path, nodes: u32) -> LocalEngine {
     LocalEngine::new(Local { exe: binary().into(), ..Local::from_config(&config).unwrap() })
 }
 
-fn order(node: &str, attempt: u32, script: &str) -> RunOrder {
+/// Each of another task, as no two attempts of one live at a time.
+fn order(node: &str, number: u32, script: &str) -> RunOrder {
     RunOrder {
-        run: RunKey { job: JobId::new(u64::from(std::process::id()), &[3; 10]), task: "worker-0".parse().unwrap(), attempt },
+        run: RunKey {
+            job: JobId::new(u64::from(std::process::id()), &[3; 10]),
+            task: format!("worker-{number}").parse().unwrap(),
+            attempt: 1,
+        },
         node: node.parse().unwrap(),
         command: ["/bin/sh", "-c", script].map(String::from).to_vec(),
         env: BTreeMap::new(),

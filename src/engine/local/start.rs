@@ -8,6 +8,7 @@ use std::{
     process::Command,
 };
 
+use model::{ids::RunKey, reconcile::Phase};
 use nix::sys::resource::{Resource, setrlimit};
 
 use super::{House, lock, room};
@@ -36,12 +37,30 @@ impl House {
             // Without its marker nobody would look at it, and so nobody would learn how it goes.
             return self.mark(&dir, letter).map_err(|error| trouble(dir.path(), &error));
         }
+        if let Some(older) = self.older_that_may_live(&letter.order.run).map_err(|error| trouble(dir.path(), &error))? {
+            return Err(EngineError::Away(format!("run {older} is not over yet")));
+        }
         if let Some(why) = room::lacking(&runs_dir(&self.config.data)) {
             return Err(EngineError::Away(why.en));
         }
         self.write(&dir, letter).map_err(|error| trouble(dir.path(), &error))?;
         crash::point("start.before-spawn");
         self.spawn(&dir).map_err(|error| trouble(&self.config.exe, &error))
+    }
+
+    /// Two attempts of one task must never hold the same devices or write the same output. One that nobody has taken up yet may still be.
+    fn older_that_may_live(&self, run: &RunKey) -> io::Result<Option<RunKey>> {
+        for attempt in 1..run.attempt {
+            let older = RunKey { attempt, ..run.clone() };
+            if !live_marker(&self.config.data, &older).try_exists()? {
+                continue;
+            }
+            match self.look(&RunDir::new(&self.config.data, &older))? {
+                Phase::Alive | Phase::NotTaken => return Ok(Some(older)),
+                Phase::Ended(_) | Phase::Vanished { .. } => {}
+            }
+        }
+        Ok(None)
     }
 
     /// The marker is another name of the letter, and comes before the supervisor: from then on `list`
