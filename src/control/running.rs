@@ -63,8 +63,10 @@ pub async fn turn(control: &Control, sight: &mut Sight) -> anyhow::Result<()> {
         sight.lost = false;
     }
     let keys: Vec<RunKey> = seen.iter().map(|it| it.run.clone()).collect();
-    let (mut wanted, untouchable) = control.store.read(move |sql| read_wanted(sql, &keys)).await?;
+    let Known { mut wanted, mut untouchable, unheard_of } = control.store.read(move |sql| read_known(sql, &keys)).await?;
     let on_the_way = look.met();
+    untouchable.extend(unheard_of.iter().cloned());
+    note_lost_if_still_seen(control, unheard_of).await?;
     wanted.retain(|it| !on_the_way.contains(&it.run));
     seen.retain(|it| !untouchable.contains(&it.run) && !on_the_way.contains(&it.run));
     for action in decide(&wanted, &seen) {
@@ -104,8 +106,16 @@ fn refused(job: &Job, event: JobEvent) -> model::job::Refused {
     model::job::Refused { state: job.state, event }
 }
 
-/// What should run, and what is not to be touched because the database cannot say.
-fn read_wanted(sql: &Sql<'_>, seen: &[RunKey]) -> Result<(Vec<Wanted>, BTreeSet<RunKey>), StoreError> {
+/// What the database says of the runs that were seen, and of those that should be.
+struct Known {
+    wanted: Vec<Wanted>,
+    /// Those of which it cannot say whether they are wanted.
+    untouchable: BTreeSet<RunKey>,
+    /// Those that it does not know, and that are not set aside yet.
+    unheard_of: Vec<RunKey>,
+}
+
+fn read_known(sql: &Sql<'_>, seen: &[RunKey]) -> Result<Known, StoreError> {
     let mut states: BTreeMap<JobId, Option<JobState>> = BTreeMap::new();
     let (mut wanted, mut untouchable) = (Vec::new(), BTreeSet::new());
     for run in runs::live(sql)? {
@@ -121,13 +131,28 @@ fn read_wanted(sql: &Sql<'_>, seen: &[RunKey]) -> Result<(Vec<Wanted>, BTreeSet<
     }
     // Asked only now: the look at the live runs has just met those that cannot be read.
     untouchable.extend(quarantine::runs_set_aside(sql)?);
-    let known: BTreeSet<&RunKey> = wanted.iter().map(|it| &it.run).collect();
+    let known: BTreeSet<&RunKey> = wanted.iter().map(|it| &it.run).chain(&untouchable).collect();
+    let mut unheard_of = Vec::new();
     for run in seen.iter().filter(|run| !known.contains(run)) {
         if runs::lost::is_lost(sql, run)? {
-            untouchable.insert(run.clone());
+            unheard_of.push(run.clone());
         }
     }
-    Ok((wanted, untouchable))
+    Ok(Known { wanted, untouchable, unheard_of })
+}
+
+/// What was erased after the look at it, and of which that is written down, is not in the database either. But it is not on the disk any more.
+async fn note_lost_if_still_seen(control: &Control, mut unheard_of: Vec<RunKey>) -> anyhow::Result<()> {
+    if unheard_of.is_empty() {
+        return Ok(());
+    }
+    let seen: BTreeSet<RunKey> = control.engine.list().await?.into_iter().map(|it| it.run).collect();
+    unheard_of.retain(|run| seen.contains(run));
+    let note = move |sql: &Sql<'_>| {
+        unheard_of.iter().for_each(|run| runs::lost::note(sql, run));
+        Ok(())
+    };
+    Ok(control.store.read(note).await?)
 }
 
 pub fn should_stop(state: JobState) -> bool {

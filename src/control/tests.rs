@@ -21,12 +21,14 @@ use super::{Board, Control, Endings, Nudge, deadlines::Deadlines, placing, refil
 use crate::{
     engine::{Answer, Engine, EngineError, Node, Start},
     run_token::RunSecret,
-    store::{Store, Written, jobs, runs, testing::*},
+    store::{Store, Written, jobs, quarantine, runs, testing::*},
 };
 
 #[derive(Default)]
 struct Puppet {
     seen: Mutex<Vec<Seen>>,
+    /// What it sees besides, and only once.
+    seen_once: Mutex<Vec<Seen>>,
     /// What it says when it is asked to stop something; nothing: done.
     cannot_stop: Mutex<Option<String>>,
     /// What it was asked to erase, and is still at.
@@ -51,7 +53,8 @@ impl Engine for Puppet {
     }
     fn list(&self) -> Answer<'_, Vec<Seen>> {
         self.arriving.lock().unwrap().clear();
-        Box::pin(ready(Ok(self.seen.lock().unwrap().clone())))
+        let once = std::mem::take(&mut *self.seen_once.lock().unwrap());
+        Box::pin(ready(Ok([self.seen.lock().unwrap().clone(), once].concat())))
     }
     fn sync<'a>(&'a self, _: Start<'a>, _: bool) -> Answer<'a, Option<model::sync::Synced>> {
         Box::pin(ready(Ok(None)))
@@ -176,6 +179,20 @@ async fn what_deleted_jobs_left_behind_is_erased_beside_the_turns_and_by_one_alo
     }
     leftovers.turn(&control);
     assert_eq!(*engine.erasing.lock().unwrap(), [run], "somebody is still at it");
+}
+
+#[tokio::test]
+async fn a_run_that_was_erased_between_the_looks_at_disk_and_database_is_not_called_lost() {
+    let place = Place::new();
+    let (control, engine) = control(&place);
+    let over = |number| Seen { run: run_key(number, "worker-0", 1), phase: Phase::Ended(ending(Cause::Exited { code: 0 })) };
+    *engine.seen_once.lock().unwrap() = vec![over(7)];
+    running::turn(&control, &mut running::Sight::default()).await.unwrap();
+    assert_eq!(control.store.read(quarantine::list).await.unwrap(), Vec::<String>::new());
+
+    (*engine.seen.lock().unwrap(), *engine.seen_once.lock().unwrap()) = (vec![over(8)], vec![over(7)]);
+    running::turn(&control, &mut running::Sight::default()).await.unwrap();
+    assert_eq!(control.store.read(quarantine::runs_set_aside).await.unwrap(), [run_key(8, "worker-0", 1)], "it is still there");
 }
 
 #[tokio::test]

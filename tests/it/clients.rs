@@ -152,6 +152,7 @@ fn stopping_ending_and_deleting_at_once_is_one_ending_and_leaves_nothing() {
     let empty = |folder: &str| std::fs::read_dir(house.data().join(folder)).unwrap().next().is_none();
     until("every file is gone", || empty("runs") && empty("live"));
     until("nobody is left", || house.groups().is_empty());
+    assert_eq!(house.get_json("/api/v1/about")["quarantined"], serde_json::json!([]));
 }
 
 /// The memory a process has now, in MiB.

@@ -7,16 +7,16 @@ use super::{THIS_RUN, key};
 use crate::store::{Sql, StoreError, Written, quarantine};
 
 /// Whether the database has never heard of a run, or has lost it: rows go only together with their job, and
-/// then the run is left over until it is erased. Nobody can say what should become of such a run, so it is
-/// noted with what was set aside.
+/// then the run is left over until it is erased.
 pub fn is_lost(sql: &Sql<'_>, run: &RunKey) -> Result<bool, StoreError> {
     let question = format!("SELECT 1 FROM run WHERE {THIS_RUN} UNION ALL SELECT 1 FROM leftover WHERE run = $5");
     let values = [&key(run)[..], &[run.to_string().into()]].concat();
-    let lost = sql.first(&question, &values, |_| Ok(()))?.is_none();
-    if lost {
-        sql.note_lost_run(run);
-    }
-    Ok(lost)
+    Ok(sql.first(&question, &values, |_| Ok(()))?.is_none())
+}
+
+/// Nobody can say what should become of a lost run, so it is noted with what was set aside.
+pub fn note(sql: &Sql<'_>, run: &RunKey) {
+    sql.note_lost_run(run);
 }
 
 /// Those that were met since the server started, or before.
@@ -53,7 +53,15 @@ mod tests {
         store.write(|sql| runs::insert(sql, &new_run(&run_key(1, "worker-0", 1)))).await.unwrap();
         let met = [run_key(1, "worker-0", 1), run_key(1, "worker-1", 1), run_key(7, "main-0", 2)];
         let looked = met.clone();
-        store.read(move |sql| looked.iter().try_for_each(|run| is_lost(sql, run).map(|_| ()))).await.unwrap();
+        let look = move |sql: &Sql<'_>| {
+            for run in &looked {
+                if is_lost(sql, run)? {
+                    note(sql, run);
+                }
+            }
+            Ok(())
+        };
+        store.read(look).await.unwrap();
         assert_eq!(store.read(list).await.unwrap(), met[1..]);
         let end = async |run: &RunKey, keeps_files| {
             let run = run.clone();
