@@ -41,8 +41,8 @@ pub async fn explain(
     Path(text): Path<String>,
 ) -> Result<Json<Explanation>, Error> {
     let job = jobs::found(&app, &holder, &text).await?;
-    let asked = job.clone();
-    let read = move |sql: &crate::store::Sql<'_>| Ok((control::held(sql)?, failures::of(sql, &asked)?));
+    let (asked, board) = (job.clone(), app.board.clone());
+    let read = move |sql: &crate::store::Sql<'_>| Ok((control::held(sql, &board)?, failures::of(sql, &asked)?));
     let (held, failures) = app.store.read(read).await?;
     let why = why(&app, &job, &held).await?;
     Ok(Json(told(&app, (&job, &held), (&failures, why), lang)))

@@ -13,7 +13,8 @@ use crate::{control, error::Error};
 /// Lists the nodes with what they have, what is free and who holds the rest.
 #[utoipa::path(get, path = "/api/v1/nodes", responses((status = 200, body = Vec<NodeView>)))]
 pub async fn list(State(app): AppState) -> Result<Json<Vec<NodeView>>, Error> {
-    let held = app.store.read(control::held).await?;
+    let board = app.board.clone();
+    let held = app.store.read(move |sql| control::held(sql, &board)).await?;
     Ok(Json(app.board.with_use(&held)))
 }
 

@@ -24,6 +24,7 @@ pub mod board;
 mod deadlines;
 mod endings;
 pub mod gang_order;
+mod holding;
 mod on_the_way;
 mod placing;
 mod queue;
@@ -40,9 +41,9 @@ mod timeline;
 
 pub use board::Board;
 pub use endings::Endings;
+pub use holding::held;
 use on_the_way::OnTheWay;
 use placing::Placed;
-pub use placing::held;
 pub use queue::{QUEUE_MAX, beside, placed, queue};
 pub use refill::{Refilled, frees, refill};
 use room::Room;

@@ -13,12 +13,13 @@ use model::{
     plan::{Plan, PortPlan},
     rendezvous,
     resources::is_port,
+    said,
     schedule::{Assignment, Held, What, place_telling},
     words::{Lang, Words},
 };
 
 use super::{
-    Control, now_ms,
+    Board, Control, holding, now_ms,
     on_the_way::{Lot, OnTheWay},
     queue::{QUEUE_MAX, Queue, beside, next_attempt, queue},
     readable, running,
@@ -99,9 +100,9 @@ impl Placing {
     /// Places what it can. A job that has room and lacks something that only shows when it is reached for is written
     /// down as refused; the next pass gives its room to others.
     async fn pass(&mut self, control: &Control, look: Look, refused: &mut BTreeMap<JobId, Words>) -> anyhow::Result<()> {
-        let placings = control.nudge.room().placings();
+        let (board, placings) = (control.board.clone(), control.nudge.room().placings());
         let began = Instant::now();
-        let Scene { mut queue, holds } = control.store.read(move |sql| read_scene(sql, look)).await?;
+        let Scene { mut queue, holds } = control.store.read(move |sql| read_scene(sql, &board, look)).await?;
         queue.waiting.retain(|waiting| !refused.contains_key(&waiting.job));
         if look == Look::Near && (queue.waiting.is_empty() || !anything_is_free(&control.board.nodes(), &holds)) {
             return Ok(());
@@ -140,33 +141,33 @@ pub fn anything_is_free(nodes: &[Node], holds: &[Hold]) -> bool {
     nodes.iter().any(|node| node.open && node.capacity.cpus_milli > held(&node.name))
 }
 
-fn read_scene(sql: &Sql<'_>, look: Look) -> Result<Scene, StoreError> {
+fn read_scene(sql: &Sql<'_>, board: &Board, look: Look) -> Result<Scene, StoreError> {
     let queue = queue(sql, look.jobs_max(), now_ms())?;
-    let holds = if queue.waiting.is_empty() { Vec::new() } else { runs::holds(sql)? };
+    let holds = if queue.waiting.is_empty() { Vec::new() } else { holding::holds(sql, board)? };
     Ok(Scene { queue, holds })
-}
-
-/// What the live runs hold, and until when.
-pub fn held(sql: &Sql<'_>) -> Result<Vec<Held>, StoreError> {
-    Ok(runs::holds(sql)?.into_iter().map(|it| it.held).collect())
 }
 
 /// Devices and ports that are given out on each node.
 pub struct Taken {
     devices: BTreeMap<(NodeName, String), BTreeSet<u32>>,
     ports: BTreeMap<NodeName, Vec<u16>>,
+    /// Nodes with a run of which nobody can say which ports it has.
+    unclear_ports: BTreeSet<NodeName>,
     /// How often somebody had placed something when this was seen.
     placings: u64,
 }
 
 impl Taken {
     pub fn new(holds: &[Hold], placings: u64) -> Self {
-        let mut taken = Self { devices: BTreeMap::new(), ports: BTreeMap::new(), placings };
+        let mut taken = Self { devices: BTreeMap::new(), ports: BTreeMap::new(), unclear_ports: BTreeSet::new(), placings };
         for Hold { held: Held { node, .. }, devices, ports } in holds {
             for (kind, indices) in devices {
                 taken.devices.entry((node.clone(), kind.clone())).or_default().extend(indices);
             }
-            taken.ports.entry(node.clone()).or_default().extend(ports.values().flatten());
+            match ports {
+                Some(ports) => taken.ports.entry(node.clone()).or_default().extend(ports.values().flatten()),
+                None => _ = taken.unclear_ports.insert(node.clone()),
+            }
         }
         taken
     }
@@ -211,7 +212,7 @@ pub async fn start(control: &Control, id: JobId, assignments: Vec<Assignment>, t
             return Ok(None);
         }
         let placed = reserve(sql, nudge.on_the_way(), job, to, new_runs)?;
-        nudge.room().note(placed.is_some(), || Ok(anything_is_free(&board.nodes(), &runs::holds(sql)?)))?;
+        nudge.room().note(placed.is_some(), || Ok(anything_is_free(&board.nodes(), &holding::holds(sql, &board)?)))?;
         Ok(placed)
     });
     let written = written.await?;
@@ -255,6 +256,12 @@ async fn new_run(control: &Control, (job, attempt): (&Job, u32), assignment: Ass
     let mut new = without_ports(&control.board.nodes(), (job, attempt), assignment, taken)?;
     let node = &new.node;
     for (label, wanted) in ports_wanted(&job.plan, &new.run.task) {
+        if taken.unclear_ports.contains(node) {
+            return Err(said!(
+                "waits for ports on {node}: the row of a run there cannot be read, and nobody can say which ports it has",
+                "等待 {node} 上的端口：那里有一个运行的记录无法读取，不知道它占用了哪些端口"
+            ));
+        }
         let given = taken.ports.entry(node.clone()).or_default();
         let free = control.engine.free_ports(node, wanted, given).await;
         let lacks = |why: Words| {

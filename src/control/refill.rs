@@ -11,14 +11,14 @@ use model::{
 };
 
 use super::{
-    Board, Nudge, now_ms,
+    Board, Nudge, holding, now_ms,
     on_the_way::OnTheWay,
     placing::{Placed, Ripe, Taken, anything_is_free, ports_wanted, reserve, ripe, without_ports},
     queue::queue,
 };
 use crate::{
     engine::Node,
-    store::{Sql, StoreError, runs},
+    store::{Sql, StoreError},
 };
 
 /// How far down the queue it looks.
@@ -56,7 +56,7 @@ pub fn refill(sql: &Sql<'_>, board: &Board, nudge: &Nudge) -> Refilled {
 }
 
 fn fill(sql: &Sql<'_>, board: &Board, nudge: &Nudge) -> Result<Refilled, StoreError> {
-    let (nodes, holds, room) = (board.nodes(), runs::holds(sql)?, nudge.room());
+    let (nodes, holds, room) = (board.nodes(), holding::holds(sql, board)?, nudge.room());
     let is_free = anything_is_free(&nodes, &holds);
     room.note(false, || Ok(is_free))?;
     let waiting = if is_free { queue(sql, JOBS_MAX, now_ms())?.waiting } else { Vec::new() };
@@ -70,7 +70,7 @@ fn fill(sql: &Sql<'_>, board: &Board, nudge: &Nudge) -> Result<Refilled, StoreEr
         let (What::Start(assignments) | What::Part(assignments, _)) = decision.what else { continue };
         filled.placed.extend(take(sql, nudge.on_the_way(), &nodes, (decision.job, assignments), &mut taken)?);
     }
-    room.note(!filled.placed.is_empty(), || Ok(anything_is_free(&nodes, &runs::holds(sql)?)))?;
+    room.note(!filled.placed.is_empty(), || Ok(anything_is_free(&nodes, &holding::holds(sql, board)?)))?;
     filled.is_more = !room.is_full();
     Ok(filled)
 }

@@ -24,6 +24,8 @@ use crate::{
     store::{Store, Written, jobs, quarantine, runs, testing::*},
 };
 
+mod unclear;
+
 #[derive(Default)]
 struct Puppet {
     seen: Mutex<Vec<Seen>>,

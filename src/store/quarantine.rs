@@ -133,12 +133,23 @@ impl Sql<'_> {
         values: &[Value],
         read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let rows = self.query(sql, values, |row| match self.sound(kind, row, &read) {
-            Ok(value) => Ok(Some(value)),
-            Err(StoreError::Unreadable { .. }) => Ok(None),
+        Ok(self.query_or_rest(kind, sql, values, read, |_| ())?.into_iter().flatten().collect())
+    }
+
+    /// Reads every row, and what `rest` can tell of those that cannot be read as a whole and are set aside.
+    pub(super) fn query_or_rest<T, R>(
+        &self,
+        kind: Kind,
+        sql: &str,
+        values: &[Value],
+        read: impl Fn(&Row<'_>) -> Result<T, StoreError>,
+        rest: impl Fn(&Row<'_>) -> R,
+    ) -> Result<Vec<Result<T, R>>, StoreError> {
+        self.query(sql, values, |row| match self.sound(kind, row, &read) {
+            Ok(value) => Ok(Ok(value)),
+            Err(StoreError::Unreadable { .. }) => Ok(Err(rest(row))),
             Err(other) => Err(other),
-        })?;
-        Ok(rows.into_iter().flatten().collect())
+        })
     }
 
     /// The one row of an answer. One that cannot be read is set aside and answered as unreadable.

@@ -18,7 +18,7 @@ pub mod lost;
 mod roles;
 pub mod sync;
 
-pub use holds::{Hold, holds};
+pub use holds::{Hold, Holds, Unclear, holds};
 
 use super::{
     Row, Sql, StoreError, Value, Written,

@@ -35,10 +35,10 @@ pub async fn now(State(app): AppState, Caller(holder): Caller) -> Result<Json<Us
 }
 
 pub async fn look(app: &App, holder: &Holder) -> Result<UsageNow, Error> {
-    let owner = jobs::visible_owner(holder);
+    let (owner, board) = (jobs::visible_owner(holder), app.board.clone());
     let read = move |sql: &Sql<'_>| {
         let live = runs::live(sql)?;
-        let held = control::held(sql)?;
+        let held = control::held(sql, &board)?;
         let mut jobs: BTreeMap<JobId, (Option<Job>, Vec<Run>)> = BTreeMap::new();
         for run in live {
             let (_, runs) = match jobs.entry(run.run.job) {
