@@ -100,6 +100,8 @@ impl LocalEngine {
     pub fn take_down(&self, node: &str) -> bool {
         let Some(name) = self.house.named(node) else { return false };
         lock(&self.house.down).insert(name.clone());
+        // Who is starting a run in this moment may have asked before whether its node is up.
+        drop(lock(&self.house.starting));
         self.house.kill_supervisors_on(name);
         true
     }
@@ -126,6 +128,10 @@ impl House {
 
     fn is_down(&self, name: &NodeName) -> bool {
         lock(&self.down).contains(name)
+    }
+
+    fn any_is_down(&self) -> bool {
+        !lock(&self.down).is_empty()
     }
 
     fn nodes(&self) -> Vec<Node> {

@@ -6,7 +6,7 @@ use model::{
     ids::{JobId, RunKey},
     order::{Limits, RunOrder},
     reconcile::Phase,
-    task::Cause,
+    task::{Cause, Whose},
 };
 use trainmaster::{
     config::ServerConfig,
@@ -125,13 +125,40 @@ async fn a_node_that_goes_down_takes_its_runs_with_it_and_no_others() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_that_is_just_being_taken_up_goes_down_with_its_node_too() {
+    let home = tempfile::tempdir().unwrap();
+    let engine = engine(home.path(), 1);
+    let order = order("node-1", 14, "echo up; sleep 1000");
+    start(&engine, &order).await.unwrap();
+    until_some("it runs", || (log_of(home.path(), &order) == "up\n").then_some(()));
+    // Who takes a run up has its lock first, and writes down who that is after it.
+    let dir = RunDir::new(home.path(), &order.run);
+    let not_yet = dir.path().join("not-yet");
+    fs::rename(dir.supervisor(), &not_yet).unwrap();
+    assert!(engine.take_down("node-1"));
+    assert_eq!(phase(&engine, &order).await, Phase::Alive);
+    fs::rename(&not_yet, dir.supervisor()).unwrap();
+    let why = "its node `node-1` went down".to_owned();
+    assert_eq!(until_phase(&engine, &order, |it| *it != Phase::Alive).await, Phase::Vanished { why });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_was_given_up_before_it_was_taken_up_never_starts() {
-    type Do = fn(&LocalEngine, &RunKey) -> Result<(), EngineError>;
-    let ways: [(u32, Do); 2] = [
-        (21, |engine, run| tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(engine.stop(run)))),
-        (22, |engine, run| tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(engine.remove(run)))),
+    type Do = fn(&LocalEngine, &RunOrder) -> Result<(), EngineError>;
+    fn wait<T>(done: impl Future<Output = T>) -> T {
+        tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(done))
+    }
+    let stopped = Cause::Stopped { killed: false };
+    let went_down = Cause::CannotStart { why: "node `node-1` is down".into(), whose: Whose::Platform };
+    let ways: [(u32, Cause, Do); 3] = [
+        (21, stopped.clone(), |engine, order| wait(engine.stop(&order.run))),
+        (22, stopped, |engine, order| wait(engine.remove(&order.run))),
+        (23, went_down, |engine, order| {
+            assert!(engine.take_down("node-1") && wait(start(engine, order)).is_err() && engine.bring_up("node-1"));
+            Ok(())
+        }),
     ];
-    for (attempt, give_up) in ways {
+    for (attempt, cause, give_up) in ways {
         let home = tempfile::tempdir().unwrap();
         let engine = engine(home.path(), 1);
         let order = order("node-1", attempt, "echo started");
@@ -143,11 +170,11 @@ async fn a_run_that_was_given_up_before_it_was_taken_up_never_starts() {
         fs::write(live_marker(home.path(), &order.run), "").unwrap();
         assert_eq!(phase(&engine, &order).await, Phase::NotTaken);
 
-        give_up(&engine, &order.run).unwrap();
+        give_up(&engine, &order).unwrap();
         // A supervisor that was on its way all the same.
         let mut late = Command::new(binary()).arg("supervise").arg("--dir").arg(dir.path()).spawn().unwrap();
         start(&engine, &order).await.unwrap();
-        assert_eq!(exit::read(&dir).unwrap().unwrap().cause, Cause::Stopped { killed: false });
+        assert_eq!(exit::read(&dir).unwrap().unwrap().cause, cause);
         late.kill().unwrap();
         late.wait().unwrap();
         assert_eq!((dir.log().exists(), dir.supervisor().exists()), (false, false));

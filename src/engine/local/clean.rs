@@ -4,7 +4,7 @@ use std::{fs, io, os::unix::fs::PermissionsExt, path::Path};
 
 use model::{ids::RunKey, reconcile::Phase};
 
-use super::{House, start::trouble};
+use super::{House, start::trouble, stop::STOPPED};
 use crate::{
     engine::EngineError,
     rundir::{RunDir, live_marker},
@@ -52,7 +52,7 @@ impl House {
     pub fn must_be_over(&self, dir: &RunDir, run: &RunKey) -> Result<(), EngineError> {
         match self.look(dir).map_err(|error| trouble(dir.path(), &error))? {
             Phase::Alive => Err(EngineError::Away(format!("run {run} is still alive"))),
-            Phase::NotTaken => self.close_the_door(dir, run),
+            Phase::NotTaken => self.close_the_door(dir, run, STOPPED),
             Phase::Ended(_) | Phase::Vanished { .. } => Ok(()),
         }
     }

@@ -51,6 +51,7 @@ impl House {
             return Ok(phase);
         }
         if Lock::is_held(&dir.letter())? {
+            self.kill_if_its_node_is_down(dir);
             return Ok(Phase::Alive);
         }
         // It may have ended between the two looks.

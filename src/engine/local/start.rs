@@ -8,7 +8,11 @@ use std::{
     process::Command,
 };
 
-use model::{ids::RunKey, reconcile::Phase};
+use model::{
+    ids::RunKey,
+    reconcile::Phase,
+    task::{Cause, Whose},
+};
 use nix::sys::resource::{Resource, setrlimit};
 
 use super::{House, lock, room};
@@ -27,15 +31,19 @@ pub fn letter(start: &Start<'_>) -> Letter {
 
 impl House {
     pub fn start(&self, letter: &Letter) -> Result<(), EngineError> {
-        if self.is_down(&self.node(&letter.order.node)?.name) {
-            // A job that waited here for the node would wait for ever; on its next attempt it goes elsewhere.
-            return Err(EngineError::Never(format!("node `{}` is down", letter.order.node)));
-        }
+        let node = &self.node(&letter.order.node)?.name;
         let dir = RunDir::new(&self.config.data, &letter.order.run);
         let _alone = lock(&self.starting);
         if is_taken_up(&dir).map_err(|error| trouble(dir.path(), &error))? {
             // Without its marker nobody would look at it, and so nobody would learn how it goes.
             return self.mark(&dir, letter).map_err(|error| trouble(dir.path(), &error));
+        }
+        if self.is_down(node) {
+            // A job that waited here for the node would wait for ever; on its next attempt it goes elsewhere. A supervisor that was sent
+            // for this one before may still arrive.
+            let why = format!("node `{node}` is down");
+            self.close_the_door(&dir, &letter.order.run, Cause::CannotStart { why: why.clone(), whose: Whose::Platform })?;
+            return Err(EngineError::Never(why));
         }
         if let Some(older) = self.older_that_may_live(&letter.order.run).map_err(|error| trouble(dir.path(), &error))? {
             return Err(EngineError::Away(format!("run {older} is not over yet")));

@@ -19,12 +19,14 @@ use crate::{
     supervisor::{SupervisorRecord, cgroup, exit, letter::Letter, lock::Lock},
 };
 
+pub const STOPPED: Cause = Cause::Stopped { killed: false };
+
 impl House {
     pub fn stop(&self, run: &RunKey) -> Result<(), EngineError> {
         let dir = RunDir::new(&self.config.data, run);
         match self.look(&dir).map_err(|error| trouble(dir.path(), &error))? {
             Phase::Ended(_) | Phase::Vanished { .. } => Ok(()),
-            Phase::NotTaken => self.close_the_door(&dir, run),
+            Phase::NotTaken => self.close_the_door(&dir, run, STOPPED),
             Phase::Alive => {
                 let record = self.signal_supervisor(&dir, run, libc::SIGTERM)?;
                 record.cgroups.iter().for_each(|path| cgroup::lift_cpu_limit(path));
@@ -46,7 +48,7 @@ impl House {
 
     /// A supervisor may be on its way that has not arrived. With an ending in its place it will find
     /// nothing to do, however late it comes.
-    pub fn close_the_door(&self, dir: &RunDir, run: &RunKey) -> Result<(), EngineError> {
+    pub fn close_the_door(&self, dir: &RunDir, run: &RunKey, cause: Cause) -> Result<(), EngineError> {
         if !dir.path().exists() {
             return Ok(());
         }
@@ -57,19 +59,34 @@ impl House {
             return Ok(());
         }
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let ending = Ending::new(Cause::Stopped { killed: false }, None, u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
+        let ending = Ending::new(cause, None, u64::try_from(now.as_millis()).unwrap_or(u64::MAX));
         exit::record(dir, &ending).and_then(|()| exit::make_durable(dir)).map_err(away)
     }
 
-    /// A run that is just being taken up finds its node down when it is looked at, so it is no loss to
-    /// miss it here.
+    /// A run that is just being taken up is met when it is looked at, so it is no loss to miss it here.
     pub fn kill_supervisors_on(&self, node: &NodeName) {
         for run in self.live_runs().unwrap_or_default() {
             let dir = RunDir::new(&self.config.data, &run);
-            let here = matches!(Letter::read(&dir.letter()), Ok(Some(letter)) if letter.order.node == *node);
-            if here && dir.supervisor().exists() {
-                let _ = self.signal_supervisor(&dir, &run, libc::SIGKILL);
+            if matches!(Letter::read(&dir.letter()), Ok(Some(letter)) if letter.order.node == *node) {
+                self.kill_supervisor(&dir, &run);
             }
         }
+    }
+
+    /// Where its node is down, nothing of a run may live. Most of the time none is, and nobody has to read whose run it is.
+    pub fn kill_if_its_node_is_down(&self, dir: &RunDir) {
+        if !self.any_is_down() {
+            return;
+        }
+        if let Ok(Some(letter)) = Letter::read(&dir.letter())
+            && self.is_down(&letter.order.node)
+        {
+            self.kill_supervisor(dir, &letter.order.run);
+        }
+    }
+
+    /// One that has not yet written down who it is, is looked for again.
+    fn kill_supervisor(&self, dir: &RunDir, run: &RunKey) {
+        let _ = self.signal_supervisor(dir, run, libc::SIGKILL);
     }
 }
