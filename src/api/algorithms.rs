@@ -151,7 +151,7 @@ pub async fn remove(State(app): AppState, Caller(holder): Caller, Path(name): Pa
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Forgets a version of an algorithm. Jobs that were made from it go on, and its number is never used again.
+/// Forgets a version of an algorithm by its number, which is never used again. Jobs that were made from it go on.
 #[utoipa::path(delete, path = "/api/v1/algorithms/{algorithm}/versions/{version}",
     params(("algorithm" = String, Path), ("version" = String, Path)),
     responses((status = 204), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
@@ -160,13 +160,9 @@ pub async fn remove_version(
     Caller(holder): Caller,
     Path((name, version)): Path<(String, String)>,
 ) -> Result<StatusCode, Error> {
-    let (algorithm, number) = (found(&app, &holder, &name).await?, named::version(&version)?);
+    let (algorithm, number) = (found(&app, &holder, &name).await?, named::number(&version)?);
     named::is_theirs(&holder, &algorithm)?;
-    let remove = move |sql: &Sql<'_>| match stored(sql, &algorithm.name, number)? {
-        Some(found) => rows::remove_version(sql, &algorithm.name, found.what.at.version),
-        None => Ok(Written::Stale),
-    };
-    match app.store.write(remove).await? {
+    match app.store.write(move |sql| rows::remove_version(sql, &algorithm.name, number)).await? {
         Written::Yes => Ok(StatusCode::NO_CONTENT),
         Written::Stale => Err(Error::NoSuchAlgorithmVersion { algorithm: name, version }),
     }

@@ -144,7 +144,7 @@ pub async fn remove(State(app): AppState, Caller(holder): Caller, Path(name): Pa
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Forgets a version of a dataset. The data stays, and its number is never used again.
+/// Forgets a version of a dataset by its number, which is never used again. The data stays.
 #[utoipa::path(delete, path = "/api/v1/datasets/{dataset}/versions/{version}",
     params(("dataset" = String, Path), ("version" = String, Path)),
     responses((status = 204), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)))]
@@ -153,13 +153,9 @@ pub async fn remove_version(
     Caller(holder): Caller,
     Path((name, version)): Path<(String, String)>,
 ) -> Result<StatusCode, Error> {
-    let (dataset, number) = (found(&app, &holder, &name).await?, named::version(&version)?);
+    let (dataset, number) = (found(&app, &holder, &name).await?, named::number(&version)?);
     named::is_theirs(&holder, &dataset.named)?;
-    let remove = move |sql: &Sql<'_>| match stored(sql, &dataset.named.name, number)? {
-        Some(found) => rows::remove_version(sql, &dataset.named.name, found.what.version),
-        None => Ok(Written::Stale),
-    };
-    match app.store.write(remove).await? {
+    match app.store.write(move |sql| rows::remove_version(sql, &dataset.named.name, number)).await? {
         Written::Yes => Ok(StatusCode::NO_CONTENT),
         Written::Stale => Err(Error::NoSuchDatasetVersion { dataset: name, version }),
     }

@@ -21,6 +21,18 @@ pub fn version(text: &str) -> Result<Version, Error> {
     text.parse().map_err(|_| Error::BadValue { name: "version", value: text.to_owned(), wanted })
 }
 
+/// The version that is to be forgotten. Whoever asks twice forgets one, and `latest` would be another by then.
+pub fn number(text: &str) -> Result<u32, Error> {
+    let wanted = said!(
+        "a number from 1: `latest` is another version once one is forgotten, so look its number up first",
+        "从 1 开始的数字：移除一个版本后，`latest` 就是另一个版本了，请先查出它的编号"
+    );
+    match text.parse() {
+        Ok(Version::Number(number)) => Ok(number),
+        Ok(Version::Latest) | Err(_) => Err(Error::BadValue { name: "version", value: text.to_owned(), wanted }),
+    }
+}
+
 /// Whether it is the caller's to change; an administrator may change everything.
 pub fn is_theirs<Name>(holder: &Holder, named: &Named<Name>) -> Result<(), Error> {
     if named.is_of(holder) { Ok(()) } else { Err(Error::Forbidden) }

@@ -176,6 +176,7 @@ fn params(document: &Algorithm) -> String {
 }
 
 async fn remove(context: &Context, named: &Named<AlgorithmName>) -> Result<(), Failure> {
+    let named = named.clone().numbered(context, "algorithms").await?;
     context.call(Call::delete(&named.path("algorithms"))).await?;
     if context.json {
         return Ok(output::json(&serde_json::json!({ "removed": named.to_string() }))?);

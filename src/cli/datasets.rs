@@ -178,6 +178,7 @@ fn of_version(version: &DatasetVersionView) -> String {
 }
 
 async fn remove(context: &Context, named: &Named<DatasetName>) -> Result<(), Failure> {
+    let named = named.clone().numbered(context, "datasets").await?;
     context.call(Call::delete(&named.path("datasets"))).await?;
     if context.json {
         return Ok(output::json(&serde_json::json!({ "removed": named.to_string() }))?);

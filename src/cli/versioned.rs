@@ -6,8 +6,12 @@ use model::{
     ids::BadName,
     versioned::{Version, Versioned},
 };
+use serde::Deserialize;
 
-use super::context::encode;
+use super::{
+    context::{Context, encode},
+    failure::Failure,
+};
 
 /// All of something, or a version of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +33,22 @@ impl<Name: FromStr<Err = BadName>> FromStr for Named<Name> {
     }
 }
 
+/// What every kind says of a version.
+#[derive(Deserialize)]
+struct Numbered {
+    version: u32,
+}
+
 impl<Name: fmt::Display> Named<Name> {
+    /// With the number that `latest` has now: once that is forgotten, `latest` is another.
+    pub async fn numbered(self, context: &Context, kind: &str) -> Result<Self, Failure> {
+        if self.version != Some(Version::Latest) {
+            return Ok(self);
+        }
+        let Numbered { version } = context.get(&self.path(kind)).await?;
+        Ok(Self { version: Some(Version::Number(version)), ..self })
+    }
+
     /// Where the server has it, below the list of its kind.
     pub fn path(&self, kind: &str) -> String {
         let version = self.version.map_or(String::new(), |version| format!("/versions/{version}"));

@@ -239,7 +239,8 @@ fn what_was_forgotten_is_refused_with_what_there_is_and_jobs_that_named_it_go_on
     done(&house, &["datasets", "remove", "mnist"]);
     assert!(refused(&house, &["datasets", "show", "mnist"]).contains("there is no dataset `mnist`"));
     assert!(done(&house, &["datasets", "add", "mnist", "data:b"]).starts_with("mnist@3 "), "a number is never used again");
-    done(&house, &["datasets", "rm", "mnist@latest"]);
+    let said = done(&house, &["datasets", "rm", "mnist@latest"]);
+    assert_eq!(said, "mnist@3 is forgotten; the data stays, and jobs that read it go on\n");
     assert!(refused(&house, &["datasets", "show", "mnist@latest"]).contains("the dataset `mnist` has no version latest"));
     done(&house, &["volumes", "remove", "data"]);
 }

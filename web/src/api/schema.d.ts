@@ -71,7 +71,7 @@ export interface paths {
         get: operations["get_algorithms_algorithm_versions_version"];
         put?: never;
         post?: never;
-        /** Forgets a version of an algorithm. Jobs that were made from it go on, and its number is never used again. */
+        /** Forgets a version of an algorithm by its number, which is never used again. Jobs that were made from it go on. */
         delete: operations["delete_algorithms_algorithm_versions_version"];
         options?: never;
         head?: never;
@@ -179,7 +179,7 @@ export interface paths {
         get: operations["get_datasets_dataset_versions_version"];
         put?: never;
         post?: never;
-        /** Forgets a version of a dataset. The data stays, and its number is never used again. */
+        /** Forgets a version of a dataset by its number, which is never used again. The data stays. */
         delete: operations["delete_datasets_dataset_versions_version"];
         options?: never;
         head?: never;
