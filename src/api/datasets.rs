@@ -70,19 +70,19 @@ pub async fn add(State(app): AppState, Caller(holder): Caller, Body(body): Body)
     short("description", new.description.as_deref())?;
     short("note", new.note.as_deref())?;
     is_theirs(&app, &holder, &dataset).await?;
-    let held = holding(&app, &holder, &at).await?;
+    let (held, volume) = holding(&app, &holder, &at).await?;
     let what = DatasetVersion { dataset, version: 0, at, held };
-    let version =
-        NewVersion { what, description: new.description, note: new.note.unwrap_or_default(), by: holder.clone(), at_ms: now_ms() };
+    let note = new.note.unwrap_or_default();
+    let version = NewVersion { what, volume, description: new.description, note, by: holder.clone(), at_ms: now_ms() };
     let make = move |sql: &Sql<'_>| {
         Ok(match rows::make(sql, &version)? {
-            Made::New(made) => Some((StatusCode::CREATED, version_view(sql, &holder, made)?)),
-            Made::Known(known) => Some((StatusCode::OK, version_view(sql, &holder, known)?)),
-            Made::Taken => None,
+            Made::New(made) => Ok((StatusCode::CREATED, Json(version_view(sql, &holder, made)?))),
+            Made::Known(known) => Ok((StatusCode::OK, Json(version_view(sql, &holder, known)?))),
+            Made::Taken => Err(Error::DatasetTaken(new.name)),
+            Made::NoVolume => Err(Error::NoSuchVolume(version.what.at.volume().map_or_else(String::new, ToString::to_string))),
         })
     };
-    let (status, view) = app.store.write(make).await?.ok_or(Error::DatasetTaken(new.name))?;
-    Ok((status, Json(view)))
+    app.store.write(make).await?
 }
 
 fn parsed<T: std::str::FromStr>(name: &'static str, text: &str, wanted: Words) -> Result<T, Error> {

@@ -188,9 +188,12 @@ async fn owned(app: &App, holder: &Holder, name: &str) -> Result<StoredVolume, E
 
 /// Opens a volume that the caller may use.
 pub async fn opened(app: &App, holder: &Holder, name: &str) -> Result<Store, Error> {
-    let volume = found(app, holder, name).await?;
+    open(app, &found(app, holder, name).await?)
+}
+
+pub fn open(app: &App, volume: &StoredVolume) -> Result<Store, Error> {
     let credentials = volume.sealed.as_ref().map(|sealed| unseal(app, &volume.name, sealed)).transpose()?;
-    Ok(volumes::open(&volume.volume, credentials.as_ref())?.named(name))
+    Ok(volumes::open(&volume.volume, credentials.as_ref())?.named(volume.name.as_str()))
 }
 
 fn unseal(app: &App, name: &VolumeName, sealed: &str) -> Result<Credentials, Error> {

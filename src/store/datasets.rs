@@ -10,6 +10,7 @@ use super::{
     named::{self, Named, Tables},
     quarantine::Kind,
     tokens::Holder,
+    volumes::{self, StoredVolume},
 };
 
 const TABLES: Tables = Tables("dataset");
@@ -33,6 +34,8 @@ pub struct StoredVersion {
 pub struct NewVersion {
     /// Its version is not looked at: the next number is found here.
     pub what: DatasetVersion,
+    /// The volume that was looked through, as it was then.
+    pub volume: Option<StoredVolume>,
     pub description: Option<String>,
     pub note: String,
     pub by: Holder,
@@ -46,11 +49,18 @@ pub enum Made {
     Known(StoredVersion),
     /// The name is somebody else's.
     Taken,
+    /// The volume was removed while it was looked through.
+    NoVolume,
 }
 
 /// Makes the next version, and the dataset with its first one. Whoever asks twice for the same gets one.
 pub fn make(sql: &Sql<'_>, new: &NewVersion) -> Result<Made, StoreError> {
     let name = &new.what.dataset;
+    if let Some(seen) = &new.volume
+        && !volumes::is_still(sql, seen)?
+    {
+        return Ok(Made::NoVolume);
+    }
     match get(sql, name)? {
         Some(dataset) if !dataset.named.is_of(&new.by) => return Ok(Made::Taken),
         Some(_) => {}
@@ -154,6 +164,8 @@ fn read_version(row: &Row<'_>) -> Result<StoredVersion, StoreError> {
 
 #[cfg(test)]
 mod tests {
+    use model::volume::Volume;
+
     use super::*;
     use crate::store::{testing::*, tokens::Role};
 
@@ -165,6 +177,7 @@ mod tests {
         let held = Held { files: 2, bytes: 10, fingerprint: print.into() };
         NewVersion {
             what: DatasetVersion { dataset: name(dataset), version: 0, at: at.parse().unwrap(), held },
+            volume: None,
             description: None,
             note: String::new(),
             by: Holder { user: by.into(), role: if by == "root" { Role::Admin } else { Role::User } },
@@ -177,6 +190,7 @@ mod tests {
             Made::New(it) => format!("new {}", it.what.name()),
             Made::Known(it) => format!("known {}", it.what.name()),
             Made::Taken => "taken".into(),
+            Made::NoVolume => "no volume".into(),
         }
     }
 
@@ -217,6 +231,33 @@ mod tests {
         assert_eq!(list, std::slice::from_ref(&hers));
         let is_for = |user: &str, role| hers.named.is_for(&Holder { user: user.into(), role });
         assert_eq!([is_for("ann", Role::User), is_for("bob", Role::User), is_for("eve", Role::Admin)], [true, false, true]);
+    }
+
+    #[tokio::test]
+    async fn a_volume_that_was_removed_while_it_was_looked_through_gets_no_dataset() {
+        let place = Place::new();
+        let store = place.open();
+        let write = |sql: &Sql<'_>| {
+            let seen = StoredVolume {
+                name: "data".parse().unwrap(),
+                volume: Volume::Local { path: "/data".into() },
+                owner: "ann".into(),
+                shared: false,
+                sealed: None,
+                created_at_ms: 7,
+            };
+            let make = || make(sql, &NewVersion { volume: Some(seen.clone()), ..new("mnist", "data:a", "f", "ann") });
+            let mut all = vec![said(&make()?)];
+            for then in [seen.clone(), StoredVolume { created_at_ms: 8, ..seen.clone() }] {
+                assert_eq!(volumes::add(sql, &then)?, Written::Yes);
+                assert_eq!(volumes::set_keys(sql, &then, "tm1.new")?, Written::Yes);
+                all.push(said(&make()?));
+                assert_eq!(volumes::remove(sql, &seen.name)?, Written::Yes);
+            }
+            Ok((all, versions(sql, &name("mnist"), 9)?.len()))
+        };
+        let (all, kept) = store.write(write).await.unwrap();
+        assert_eq!((all.join(", ").as_str(), kept), ("no volume, new mnist@1, no volume", 1));
     }
 
     #[tokio::test]

@@ -70,6 +70,12 @@ pub fn get(sql: &Sql<'_>, name: &VolumeName) -> Result<Option<StoredVolume>, Sto
     sql.first_sound(Kind::Volume, &format!("SELECT {COLUMNS} FROM volume WHERE name = $1"), &[name.as_str().into()], read)
 }
 
+/// Whether a volume is still there and the same, whatever its keys are meanwhile.
+pub fn is_still(sql: &Sql<'_>, seen: &StoredVolume) -> Result<bool, StoreError> {
+    let same = |it: StoredVolume| it == StoredVolume { sealed: it.sealed.clone(), ..seen.clone() };
+    Ok(get(sql, &seen.name)?.is_some_and(same))
+}
+
 pub fn list(sql: &Sql<'_>) -> Result<Vec<StoredVolume>, StoreError> {
     sql.query_sound(Kind::Volume, &format!("SELECT {COLUMNS} FROM volume ORDER BY name"), &[], read)
 }
