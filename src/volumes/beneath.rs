@@ -2,6 +2,7 @@
 //! neither a link nor somebody who swaps one in at the right moment gets a byte from elsewhere.
 
 use std::{
+    ffi::OsString,
     fs::{self, File, Metadata, ReadDir},
     os::{
         fd::{AsFd, AsRawFd, OwnedFd},
@@ -11,7 +12,7 @@ use std::{
 };
 
 use nix::{
-    fcntl::{OFlag, OpenHow, ResolveFlag, openat2, renameat},
+    fcntl::{OFlag, OpenHow, ResolveFlag, openat2, readlinkat, renameat},
     sys::stat::{Mode, mkdirat},
     unistd::{UnlinkatFlags, fsync, unlinkat},
 };
@@ -60,6 +61,12 @@ impl Beneath {
             None => Ok(File::open(format!("/proc/self/fd/{}", found.as_raw_fd()))?),
             Some(what) => Err(Trouble::never(not_opened(what))),
         }
+    }
+
+    /// Where a link leads, as it says so itself.
+    pub fn target(&self, path: &str) -> Result<OsString, Trouble> {
+        let link = self.resolve(path, OFlag::O_PATH | OFlag::O_NOFOLLOW, self.links)?;
+        Ok(readlinkat(&link, "")?)
     }
 
     /// What stands in a directory.

@@ -1,15 +1,15 @@
-//! What a place holds, as datasets promise it: every file with its size and version, and none of their bytes.
+//! What a place holds, as datasets promise it: every file with its size and version, where every link leads, and none of their bytes.
 //!
 //! Whoever makes a version of a dataset and whoever carries it to a task have to get the same answer of the same place, so
 //! both ask here.
 
-use std::time::Duration;
+use std::{ffi::OsStr, time::Duration};
 
 use futures_util::StreamExt;
 use model::{dataset::Held, resources::grouped, said, words::Words};
 use sha2::{Digest, Sha256};
 
-use super::{Entry, Kind, Store, Trouble, VolumeError};
+use super::{Entry, Kind, Part, Store, Trouble, VolumeError};
 use crate::run_token::hex;
 
 /// More files than that are no dataset but a disk.
@@ -45,14 +45,17 @@ async fn counted(store: &Store, path: &str, files_max: u64) -> Result<Sum, NotHe
         sum.add(&file);
         return Ok(sum);
     }
-    let whole = async |found: Result<Entry, VolumeError>| match found {
+    let whole = async |found: Result<Part, VolumeError>| match found {
         // An index of a web server has no versions in it; its files have.
-        Ok(entry) if entry.etag.is_empty() => store.head(&entry.path).await,
+        Ok(Part::File(entry)) if entry.etag.is_empty() => store.head(&entry.path).await.map(Part::File),
         other => other,
     };
-    let mut files = store.list(path).map(whole).buffered(HEADS_AT_ONCE);
-    while let Some(file) = files.next().await {
-        sum.add(&file?);
+    let mut parts = store.parts(path).map(whole).buffered(HEADS_AT_ONCE);
+    while let Some(part) = parts.next().await {
+        match part? {
+            Part::File(file) => sum.add(&file),
+            Part::Link { path, target } => sum.add_link(&path, &target),
+        }
         if sum.files > files_max {
             let most = grouped(files_max);
             return Err(NotHeld::TooMuch(said!("a place with at most {most} files", "最多有 {most} 个文件的位置")));
@@ -111,11 +114,24 @@ impl Sum {
     pub fn add(&mut self, file: &Entry) {
         let time = file.modified_ms.to_string();
         let version = if self.by_time || file.etag.is_empty() { &time } else { &file.etag };
-        // The one file that a place is by itself has no path below it.
-        let below = file.path.strip_prefix(&self.base).unwrap_or(&file.path).trim_start_matches('/');
-        self.sum = self.sum.wrapping_add(number_of(&format!("{below}\0{}\0{version}", file.size)));
+        self.add_line(&format!("{}\0{}\0{version}", self.below(&file.path), file.size));
         self.files += 1;
         self.bytes = self.bytes.saturating_add(file.size);
+    }
+
+    /// One that leads elsewhere shows a task other data, though every file is what it was.
+    fn add_link(&mut self, path: &str, target: &OsStr) {
+        // No size is an arrow, and no other target is written like this one.
+        self.add_line(&format!("{}\0->\0{}", self.below(path), target.as_encoded_bytes().escape_ascii()));
+    }
+
+    fn add_line(&mut self, line: &str) {
+        self.sum = self.sum.wrapping_add(number_of(line));
+    }
+
+    /// The one file that a place is by itself has no path below it.
+    fn below<'a>(&self, path: &'a str) -> &'a str {
+        path.strip_prefix(&self.base).unwrap_or(path).trim_start_matches('/')
     }
 
     pub fn held(self) -> Held {
@@ -165,6 +181,31 @@ mod tests {
         assert_ne!(of(home.path(), "two").await.unwrap().fingerprint, first.fingerprint, "a file was written again");
         fs::rename(home.path().join("one/b"), home.path().join("one/c")).unwrap();
         assert_ne!(of(home.path(), "one").await.unwrap().fingerprint, first.fingerprint, "a file has another name");
+    }
+
+    #[tokio::test]
+    async fn a_link_that_leads_elsewhere_is_other_content() {
+        let home = tempfile::tempdir().unwrap();
+        let (set, copy) = (home.path().join("set"), home.path().join("copy"));
+        let led = |root: &Path, target: &str| {
+            drop(fs::remove_file(root.join("current")));
+            symlink(target, root.join("current")).unwrap();
+        };
+        for root in [&set, &copy] {
+            ["v1/a", "v2/a"].iter().for_each(|path| written(&root.join(path), "12345", 10));
+            led(root, "v1");
+        }
+        let first = of(home.path(), "set").await.unwrap();
+        assert_eq!((first.files, first.bytes), (2, 10), "a link is no file");
+        assert_eq!(of(home.path(), "copy").await.unwrap(), first);
+        for target in ["v2", "../elsewhere", "/etc"] {
+            led(&set, target);
+            assert_ne!(of(home.path(), "set").await.unwrap().fingerprint, first.fingerprint, "{target}");
+        }
+        led(&set, "v1/a");
+        let to_file = of(home.path(), "set").await.unwrap();
+        led(&set, "v2/a");
+        assert_ne!(of(home.path(), "set").await.unwrap().fingerprint, to_file.fingerprint, "a file that looks the same");
     }
 
     #[tokio::test]

@@ -10,12 +10,12 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_util::{StreamExt, stream::BoxStream};
+use futures_util::{StreamExt, TryStreamExt, future::ready, stream::BoxStream};
 use model::said;
 use tokio::sync::mpsc;
 
 use super::{
-    Bytestream, Entry, Listed, Want,
+    Bytestream, Entry, Listed, Part, Want,
     beneath::{Beneath, Links, special},
     error::{Trouble, VolumeError, broke_off, not_opened},
     guard::Guard,
@@ -85,17 +85,29 @@ impl Local {
     }
 
     pub fn list(&self, directory: &str) -> BoxStream<'static, Result<Entry, Trouble>> {
+        let file = |part| match part {
+            Part::File(entry) => Some(entry),
+            Part::Link { .. } => None,
+        };
+        self.parts(directory).try_filter_map(move |part| ready(Ok(file(part)))).boxed()
+    }
+
+    /// Every file, and where every link leads: a link to a file is both.
+    pub fn parts(&self, directory: &str) -> BoxStream<'static, Result<Part, Trouble>> {
         let (this, directory) = (self.clone(), directory.to_owned());
         streamed(LISTED_WAITING_MAX, move |sender| {
             let mut directories = vec![directory];
             while let Some(directory) = directories.pop() {
                 let alive = this.each(&directory, &mut |listed| match listed {
-                    Ok(Listed::File(entry)) => sender.send(Ok(entry)),
+                    Ok(Listed::File(entry)) => sender.send(Ok(Part::File(entry))),
                     Ok(Listed::Directory { path }) => {
                         directories.push(path);
                         true
                     }
-                    Ok(Listed::Special { path, .. }) => this.linked_file(&path).is_none_or(|entry| sender.send(Ok(entry))),
+                    Ok(Listed::Special { path, .. }) => {
+                        let parts = [this.linked_file(&path).map(Part::File), this.link(path)];
+                        parts.into_iter().flatten().all(|part| sender.send(Ok(part)))
+                    }
                     Err(trouble) => sender.send(Err(trouble)),
                 });
                 if !alive {
@@ -109,6 +121,11 @@ impl Local {
     fn linked_file(&self, path: &str) -> Option<Entry> {
         let metadata = self.beneath.stat(path).ok()?;
         metadata.is_file().then(|| entry(path.to_owned(), &metadata))
+    }
+
+    fn link(&self, path: String) -> Option<Part> {
+        let target = self.beneath.target(&path).ok()?;
+        Some(Part::Link { path, target })
     }
 
     pub fn browse(&self, directory: &str) -> BoxStream<'static, Result<Listed, Trouble>> {

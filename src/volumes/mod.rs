@@ -4,6 +4,7 @@
 //! A call tries a few times by itself where the store is away ([`retry`]); whoever can wait longer does so.
 
 use std::{
+    ffi::OsString,
     fs::{File, Metadata},
     path::Path,
     sync::Arc,
@@ -60,6 +61,17 @@ pub enum Listed {
     Special {
         path: String,
         what: &'static str,
+    },
+}
+
+/// What a dataset promises of.
+#[derive(Clone, Debug)]
+pub enum Part {
+    File(Entry),
+    /// Of a directory of this machine, which a task sees as it is, links and all.
+    Link {
+        path: String,
+        target: OsString,
     },
 }
 
@@ -160,6 +172,14 @@ impl Store {
         match (checked(directory), &*self.kind) {
             (Ok(()), Kind::S3(s3)) => self.placed(directory, s3.walk(directory)),
             (Err(_), _) | (Ok(()), Kind::Local(_) | Kind::Http(_)) => self.list(directory).map_ok(Listed::File).boxed(),
+        }
+    }
+
+    /// The same as `list`, and where the links lead that are there.
+    pub fn parts(&self, directory: &str) -> Listing<Part> {
+        match (checked(directory), &*self.kind) {
+            (Ok(()), Kind::Local(local)) => self.placed(directory, local.parts(directory)),
+            (Err(_), _) | (Ok(()), Kind::S3(_) | Kind::Http(_)) => self.list(directory).map_ok(Part::File).boxed(),
         }
     }
 
