@@ -22,8 +22,7 @@ use super::{
     guard::Caller,
     named,
     original::Sent,
-    uploads::{self, Named},
-    volumes,
+    uploads, volumes,
 };
 use crate::{
     control::now_ms,
@@ -56,7 +55,7 @@ pub async fn list(State(app): AppState, Caller(holder): Caller) -> Result<Json<V
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct AddQuery {
-    /// Only checks the algorithm, and answers the version that it would be.
+    /// Only checks the algorithm, and answers the version that it would be. The folder of its code need not be uploaded yet.
     #[serde(default)]
     dry_run: bool,
 }
@@ -79,8 +78,9 @@ pub async fn add(
     let text = as_text(&sent.spec)?;
     let document = read(text).map_err(Error::BadAlgorithm)?;
     let name = AlgorithmName::parse(&document.name).map_err(|bad| Error::Internal(bad.to_string()))?;
-    // It is not swept away before it is written that the version needs it.
-    let _folder = what_its_code_needs(&app, &holder, &document).await?;
+    let plan = planned(&app, &holder, &document).await?;
+    // It is not swept away before it is written that the version needs it. A dry run may come before the folder does.
+    let _folder = if query.dry_run { None } else { uploads::named(&app, &plan).await.map_err(as_its_own)? };
     let text = as_text(sent.original())?.to_owned();
     let new = NewVersion { name: name.clone(), document, text, by: holder.clone(), at_ms: now_ms() };
     let make = move |sql: &Sql<'_>| {
@@ -107,12 +107,15 @@ fn as_text(body: &[u8]) -> Result<&str, Error> {
     std::str::from_utf8(body).map_err(|error| Error::BadValue { name: "body", value: error.to_string(), wanted })
 }
 
-/// Whether the folder or volume that its code names is there and theirs to use.
-async fn what_its_code_needs(app: &App, holder: &Holder, document: &Algorithm) -> Result<Option<Named>, Error> {
-    let plan: Plan = check(document).map_err(Error::BadAlgorithm)?;
-    let as_its_own = |error| if let Error::BadSpec(problems) = error { Error::BadAlgorithm(problems) } else { error };
+/// A job of it, whose volume is there and theirs to use.
+async fn planned(app: &App, holder: &Holder, document: &Algorithm) -> Result<Plan, Error> {
+    let plan = check(document).map_err(Error::BadAlgorithm)?;
     volumes::check_named(app, holder, &plan).await.map_err(as_its_own)?;
-    uploads::named(app, &plan).await.map_err(as_its_own)
+    Ok(plan)
+}
+
+fn as_its_own(error: Error) -> Error {
+    if let Error::BadSpec(problems) = error { Error::BadAlgorithm(problems) } else { error }
 }
 
 /// Shows an algorithm with its versions.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use model::{
     algorithm::{self, Algorithm},
     ids::AlgorithmName,
-    spec::{Code, Param},
+    spec::Param,
     wire::{AlgorithmDetail, AlgorithmVersionView, AlgorithmView, JobRef},
 };
 
@@ -20,7 +20,7 @@ use super::{
     submission::{Parcel, Source, YAML},
     table::Table,
     terminal::plain,
-    upload::uploaded_code,
+    upload::{packed_code, uploaded_code},
     versioned::Named,
 };
 use crate::client::Call;
@@ -92,14 +92,14 @@ async fn add(context: &Context, args: &AddArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is sent: the file as it is, or what became of it once its folder was uploaded.
+/// What is sent: the file as it is, or what becomes of it once its folder is uploaded, which a dry run leaves out.
 async fn parcel(context: &Context, file: &JobFile, dry_run: bool) -> Result<Parcel, Failure> {
     let whole = |it: &mut Algorithm| it.code = file.whole_code(it.code.take());
     let bad = |problems| Failure::bad_file(&file.name, problems);
     let written = algorithm::read_with(file.text(), |_| {}).ok();
     let read = algorithm::read_with(file.text(), whole).map_err(bad)?;
-    let folder_stays = dry_run && matches!(&read.code, Some(Code::Place(place)) if place.starts_with('/'));
-    let code = if folder_stays { read.code.clone() } else { uploaded_code(context, read.code.clone()).await? };
+    let code = read.code.clone();
+    let code = if dry_run { packed_code(context, code).await? } else { uploaded_code(context, code).await? };
     let sent = Algorithm { code, ..read };
     if written.as_ref() == Some(&sent) {
         let text = Bytes::copy_from_slice(file.text().as_bytes());

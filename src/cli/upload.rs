@@ -44,22 +44,40 @@ pub async fn with_code_uploaded(context: &Context, mut spec: JobSpec, parcel: &P
 
 /// The code named by what is in it where that was a folder of this machine, and else as it was.
 pub async fn uploaded_code(context: &Context, code: Option<Code>) -> Result<Option<Code>, Failure> {
-    let folder = match &code {
-        // Everything else of this kind has a volume or a scheme before its path.
-        Some(Code::Place(place)) if place.starts_with('/') => place.clone(),
-        Some(Code::Place(_) | Code::Git(_) | Code::Upload(_) | Code::At(_)) | None => return Ok(code),
-    };
-    let UploadFacts { digest, .. } = upload(context, Path::new(&folder)).await?;
-    Ok(Some(Code::Upload(UploadedCode { upload: digest })))
+    let Some(folder) = folder(code.as_ref()) else { return Ok(code) };
+    upload(context, folder).await.map(of_upload)
 }
 
-/// Uploads a folder and answers what is known of it. Its digest names it in a spec.
-async fn upload(context: &Context, folder: &Path) -> Result<UploadFacts, Failure> {
+/// The same for a folder that is only looked at: what it would be called, though nothing of it is sent.
+pub async fn packed_code(context: &Context, code: Option<Code>) -> Result<Option<Code>, Failure> {
+    let Some(folder) = folder(code.as_ref()) else { return Ok(code) };
+    packed(context, folder).await.map(|packed| of_upload(packed.bundle.facts()))
+}
+
+fn folder(code: Option<&Code>) -> Option<&Path> {
+    match code? {
+        // Everything else of this kind has a volume or a scheme before its path.
+        Code::Place(place) if place.starts_with('/') => Some(Path::new(place)),
+        Code::Place(_) | Code::Git(_) | Code::Upload(_) | Code::At(_) => None,
+    }
+}
+
+fn of_upload(facts: UploadFacts) -> Option<Code> {
+    Some(Code::Upload(UploadedCode { upload: facts.digest }))
+}
+
+async fn packed(context: &Context, folder: &Path) -> Result<Packed, Failure> {
     let about: About = read_answer(&context.insist(|| Call::get("/api/v1/about")).await?)?;
     let whole = folder.to_owned();
     let packing = tokio::task::spawn_blocking(move || pack(&whole, about.code)).await;
     let packed = packing.map_err(|error| Failure::usage(format!("{} could not be packed: {error}", folder.display())))??;
     packed.notes.iter().for_each(|note| output::note(&format!("note: {}", plain(note))));
+    Ok(packed)
+}
+
+/// Uploads a folder and answers what is known of it. Its digest names it in a spec.
+async fn upload(context: &Context, folder: &Path) -> Result<UploadFacts, Failure> {
+    let packed = packed(context, folder).await?;
     let list: Bytes = packed.bundle.to_string().into();
     for _ in 0..ROUNDS {
         let standing: UploadStanding = read_answer(&context.insist(|| Call::post("/api/v1/uploads", list.clone())).await?)?;

@@ -174,6 +174,7 @@ fn the_example_is_added_with_its_folder_and_runs_as_it_is() {
     assert_eq!(house.get_json("/api/v1/algorithms"), json!([]), "nothing stays of a dry run");
     assert_eq!(done(&house.cli(&["algorithms", "add", algorithm])), "line-fit@1\n");
     assert_eq!(done(&house.cli(&["algorithms", "add", algorithm])), "line-fit@1\n", "the same again is no new version");
+    assert_eq!(done(&house.cli(&["algorithms", "add", algorithm, "--dry-run"])), "line-fit@1 is what it would be\n", "nor would it be one");
     let version = house.get_json("/api/v1/algorithms/line-fit/versions/latest");
     assert_eq!(version["text"], fs::read_to_string(algorithm).unwrap());
     assert!(version["document"]["code"]["upload"].is_string(), "{version:#}");

@@ -3465,7 +3465,7 @@ export interface operations {
     post_algorithms: {
         parameters: {
             query?: {
-                /** @description Only checks the algorithm, and answers the version that it would be. */
+                /** @description Only checks the algorithm, and answers the version that it would be. The folder of its code need not be uploaded yet. */
                 dry_run?: boolean;
             };
             header?: never;
