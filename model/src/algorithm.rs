@@ -20,6 +20,7 @@ mod command;
 mod needs;
 mod params;
 mod read;
+mod remarks;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ mod tests;
 pub(crate) use apply::{lay, unknown_for};
 pub use check::check;
 pub use read::{read, read_with};
+pub use remarks::remarks;
 pub use schema::schema;
 
 /// What its author says something is for, behind a sentence about it.

@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
 };
 use model::{
-    algorithm::{Algorithm, Kept, check, read},
+    algorithm::{Algorithm, Kept, check, read, remarks},
     ids::AlgorithmName,
     plan::Plan,
     said,
@@ -20,6 +20,7 @@ use super::{
     App, AppState,
     extract::{Body, Query},
     guard::Caller,
+    language::{LangQuery, Language},
     named,
     original::Sent,
     uploads, volumes,
@@ -62,7 +63,7 @@ pub struct AddQuery {
 
 /// Makes the next version of an algorithm, and the algorithm if its name is new. The body is the algorithm itself, as YAML or JSON.
 /// The newest version again is no new one, so this is safe to repeat.
-#[utoipa::path(post, path = "/api/v1/algorithms", params(AddQuery),
+#[utoipa::path(post, path = "/api/v1/algorithms", params(AddQuery, LangQuery),
     request_body(content((String = "application/yaml"), (Handed = "application/vnd.trainmaster.handed+json"))),
     responses((status = 201, body = AlgorithmVersionView),
         (status = 200, description = "The newest version is just that, or a dry run", body = AlgorithmVersionView),
@@ -70,10 +71,11 @@ pub struct AddQuery {
 pub async fn add(
     State(app): AppState,
     Caller(holder): Caller,
-    Query(query): Query<AddQuery>,
+    asked: (Query<AddQuery>, Language),
     headers: HeaderMap,
     Body(body): Body,
 ) -> Result<(StatusCode, Json<AlgorithmVersionView>), Error> {
+    let (Query(query), Language(lang)) = asked;
     let sent = Sent::read(headers.get(header::CONTENT_TYPE).map(HeaderValue::as_bytes), &body)?;
     let text = as_text(&sent.spec)?;
     let document = read(text).map_err(Error::BadAlgorithm)?;
@@ -96,7 +98,8 @@ pub async fn add(
         true => app.store.write(move |sql| sql.and_undo(make)).await?.map(|(_, view)| (StatusCode::OK, view)),
     };
     let (status, view) = made.ok_or_else(|| Error::AlgorithmTaken(name.to_string()))?;
-    Ok((status, Json(view)))
+    let notes = remarks(&plan).iter().map(|words| words.say(lang).to_owned()).collect();
+    Ok((status, Json(AlgorithmVersionView { notes, ..view })))
 }
 
 fn as_text(body: &[u8]) -> Result<&str, Error> {
@@ -211,5 +214,6 @@ fn version_view(sql: &Sql<'_>, holder: &Holder, stored: StoredVersion) -> Result
         made_by,
         created_at_ms,
         jobs,
+        notes: Vec::new(),
     })
 }

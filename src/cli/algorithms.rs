@@ -17,7 +17,7 @@ use super::{
     output,
     people::{age, moment, now_ms},
     style::{self, paint},
-    submission::{Parcel, Source, YAML},
+    submission::{Parcel, Source, YAML, terminals},
     table::Table,
     terminal::plain,
     upload::{packed_code, uploaded_code},
@@ -77,12 +77,13 @@ async fn add(context: &Context, args: &AddArgs) -> Result<(), Failure> {
     let file = JobFile::read(&args.file)?;
     let parcel = parcel(context, &file, args.dry_run).await?;
     let dry_run = args.dry_run.then(|| "true".to_owned());
-    let path = format!("/api/v1/algorithms{}", query(&[("dry_run", dry_run)]));
+    let path = format!("/api/v1/algorithms{}", query(&[("dry_run", dry_run), ("lang", terminals())]));
     let answer = context.call(parcel.call(&path)).await.map_err(|failure| Failure { file: Some(file.name.clone()), ..failure })?;
     let made: AlgorithmVersionView = read_answer(&answer)?;
     if context.json {
         return Ok(output::json(&made)?);
     }
+    made.notes.iter().for_each(|note| output::note(&format!("note: {}", plain(note))));
     let name = format!("{}@{}", made.algorithm, made.version);
     if args.dry_run {
         return Ok(output::line(&plain(&format!("{name} is what it would be")))?);
@@ -200,6 +201,7 @@ mod tests {
             made_by: "ann".into(),
             created_at_ms: 1_000,
             jobs: vec![JobRef { id: "job-1".into(), name: "digits".into(), version: 2 }],
+            notes: Vec::new(),
         }
     }
 

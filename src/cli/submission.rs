@@ -77,7 +77,7 @@ pub async fn plan(context: &Context, parcel: &Parcel) -> Result<Planned, Failure
 }
 
 /// The language of the terminal, where it is not the server's own.
-fn terminals() -> Option<String> {
+pub fn terminals() -> Option<String> {
     let lang = LangArgs::default().lang();
     (lang != Lang::default()).then(|| spelled(lang).to_owned())
 }

@@ -196,6 +196,22 @@ fn the_example_is_added_with_its_folder_and_runs_as_it_is() {
 }
 
 #[test]
+fn whoever_adds_code_that_moves_is_told_so() {
+    let house = House::new();
+    let added = |code: &str, more: &[&str]| {
+        fs::write(house.place().join("a.yaml"), format!("{{name: a, code: {code}, command: x}}")).unwrap();
+        let out = house.cli(&[&["algorithms", "add", "a.yaml"], more].concat());
+        (done(&out), text(&out.stderr))
+    };
+    for more in [&["--dry-run"][..], &[]] {
+        let (_, told) = added("'https://example.org/a.git#main'", more);
+        assert!(told.starts_with("note: the code is what `main` of its repository is when a job starts"), "{told}");
+    }
+    let (_, told) = added(&format!("'https://example.org/a.git#{}'", "1f".repeat(20)), &["--dry-run"]);
+    assert_eq!(told, "");
+}
+
+#[test]
 fn what_an_administrator_adds_is_for_everyone_and_what_others_add_is_their_own() {
     let mut house = House::new();
     house.kill();

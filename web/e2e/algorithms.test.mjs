@@ -89,6 +89,7 @@ test('an algorithm is written, with its problems told beside their lines, and sh
 
   await write(page, 'Document', document(git))
   await page.getByText('No problems').waitFor()
+  await page.locator('.check-panel').getByText('the usual branch of its repository').waitFor()
   await save.and(page.locator(':not([aria-disabled])')).click()
   await page.getByRole('heading', { name: 'mlp', exact: true }).waitFor()
   const params = page.getByRole('region', { name: 'Parameters' })

@@ -49,4 +49,7 @@ pub struct AlgorithmVersionView {
     pub created_at_ms: u64,
     /// The newest few of the caller's jobs that were made from it.
     pub jobs: Vec<JobRef>,
+    /// What whoever adds it should know although nothing is wrong, such as code that is another when its branch moves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }

@@ -46,8 +46,9 @@ export const algorithmVersion = (name: string, version: string) =>
       must(api.GET('/api/v1/algorithms/{algorithm}/versions/{version}', versionAt(name, version))),
   })
 
-export function addAlgorithm(text: string, isOnlyChecked: boolean): Promise<AlgorithmVersionView> {
-  const params = { query: { dry_run: isOnlyChecked } }
+/** What is to be known of it is said in a language. */
+export function addAlgorithm(text: string, isOnlyChecked: boolean, lang: string): Promise<AlgorithmVersionView> {
+  const params = { query: { dry_run: isOnlyChecked, lang } }
   return must(api.POST('/api/v1/algorithms', { params, body: text, ...sentAsItIs }))
 }
 

@@ -1449,6 +1449,8 @@ export interface components {
             created_at_ms: number;
             /** @description The newest few of the caller's jobs that were made from it. */
             jobs: components["schemas"]["JobRef"][];
+            /** @description What whoever adds it should know although nothing is wrong, such as code that is another when its branch moves. */
+            notes?: string[];
         };
         AlgorithmView: {
             name: string;
@@ -3467,6 +3469,8 @@ export interface operations {
             query?: {
                 /** @description Only checks the algorithm, and answers the version that it would be. The folder of its code need not be uploaded yet. */
                 dry_run?: boolean;
+                /** @description `en` or `zh`; if absent, the first of `Accept-Language` that is one of them. */
+                lang?: string;
             };
             header?: never;
             path?: never;

@@ -13,6 +13,7 @@ import { Trouble } from '../../ui/Say.tsx'
 import { useToasts } from '../../ui/Toasts.tsx'
 import { useLanguage, useWords } from '../../words/index.tsx'
 import { Continued } from '../create/Continued.tsx'
+import { GoodToKnow } from '../create/GoodToKnow.tsx'
 import { withoutSecrets } from '../create/kept.ts'
 import { Problems } from '../create/Problems.tsx'
 import { type Checked, useChecked } from '../create/useChecked.ts'
@@ -27,7 +28,7 @@ export function WriteAlgorithm({ of }: { of?: AlgorithmDetail }) {
   const w = words.algorithms
   const { text, setText, isContinued, startOver, forget } = useKept(of)
   const { data: schema } = useQuery(algorithms.schema())
-  const found = useChecked(text, '', () => algorithms.addAlgorithm(text, true))
+  const found = useChecked(text, language, () => algorithms.addAlgorithm(text, true, language))
   const problems = useMemo(() => found.problems.map(it => spoken(it, language)), [found.problems, language])
   const checked = { ...found, problems }
   return (
@@ -90,7 +91,7 @@ function Verdict({ text, checked, newest, forget }: VerdictProps) {
   const save = async () => {
     setBusy(true)
     try {
-      const kept = await algorithms.addAlgorithm(text, false)
+      const kept = await algorithms.addAlgorithm(text, false, language)
       const name = algorithms.versionName(kept)
       tell(kept.version === newest ? w.same(name) : w.added(name))
       forget()
@@ -117,6 +118,7 @@ function Verdict({ text, checked, newest, forget }: VerdictProps) {
         {error != null && <Trouble error={error} />}
         <Problems title={w.blocked} problems={problems} />
         {made && <Summary made={made} />}
+        <GoodToKnow notes={made?.notes} />
         <Button look="primary" refused={isBusy ? w.saving : blocked} onClick={save}>
           {w.save}
         </Button>

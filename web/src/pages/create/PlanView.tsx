@@ -5,6 +5,7 @@ import { Fact } from '../../ui/Fact.tsx'
 import { Rich } from '../../ui/Say.tsx'
 import type { Words } from '../../words/en.ts'
 import { useReason, useWords } from '../../words/index.tsx'
+import { GoodToKnow } from './GoodToKnow.tsx'
 
 const OURS = 'trainmaster'
 
@@ -36,18 +37,7 @@ export function PlanView({ planned }: { planned: Planned }) {
         {plan.inputs.length > 0 && <Fact name={w.inputs}>{plan.inputs.map(it => it.place).join(', ')}</Fact>}
         {plan.outputs.length > 0 && <Fact name={w.outputs}>{plan.outputs.map(it => it.place).join(', ')}</Fact>}
       </dl>
-      {planned.notes.length > 0 && (
-        <div className="note small">
-          <strong>{w.notes}</strong>
-          <ul>
-            {planned.notes.map(note => (
-              <li key={note}>
-                <Rich text={note} />
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
+      <GoodToKnow notes={planned.notes} />
       {planned.report.length > 0 && (
         <details>
           <summary>{w.report}</summary>
