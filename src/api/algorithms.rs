@@ -62,7 +62,7 @@ pub struct AddQuery {
 }
 
 /// Makes the next version of an algorithm, and the algorithm if its name is new. The body is the algorithm itself, as YAML or JSON.
-/// The newest version again is no new one, so this is safe to repeat.
+/// The newest version again is no new one, so this is safe to repeat until another is made.
 #[utoipa::path(post, path = "/api/v1/algorithms", params(AddQuery, LangQuery),
     request_body(content((String = "application/yaml"), (Handed = "application/vnd.trainmaster.handed+json"))),
     responses((status = 201, body = AlgorithmVersionView),

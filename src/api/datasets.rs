@@ -49,7 +49,7 @@ pub async fn list(State(app): AppState, Caller(holder): Caller) -> Result<Json<V
 }
 
 /// Makes the next version of a dataset, and the dataset if its name is new: looks at what the place holds, and keeps that with it.
-/// The newest version again is no new one, so this is safe to repeat.
+/// The newest version again is no new one, so this is safe to repeat until another is made.
 #[utoipa::path(post, path = "/api/v1/datasets", request_body = NewDatasetVersion,
     responses((status = 201, body = DatasetVersionView), (status = 200, description = "The newest version is just that", body = DatasetVersionView),
         (status = 400, body = ErrorBody), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody),

@@ -33,7 +33,7 @@ export interface paths {
         put?: never;
         /**
          * Makes the next version of an algorithm, and the algorithm if its name is new. The body is the algorithm itself, as YAML or JSON.
-         *     The newest version again is no new one, so this is safe to repeat.
+         *     The newest version again is no new one, so this is safe to repeat until another is made.
          */
         post: operations["post_algorithms"];
         delete?: never;
@@ -141,7 +141,7 @@ export interface paths {
         put?: never;
         /**
          * Makes the next version of a dataset, and the dataset if its name is new: looks at what the place holds, and keeps that with it.
-         *     The newest version again is no new one, so this is safe to repeat.
+         *     The newest version again is no new one, so this is safe to repeat until another is made.
          */
         post: operations["post_datasets"];
         delete?: never;
