@@ -31,7 +31,7 @@ mod metrics;
 mod reasons;
 mod session;
 
-pub use algorithms::{AlgorithmDetail, AlgorithmVersionView, AlgorithmView};
+pub use algorithms::{AlgorithmDetail, AlgorithmVersionSummary, AlgorithmVersionView, AlgorithmView};
 pub use reasons::{CatalogueEntry, DiagnosisView, EventLevel, EventPage, EventView, FailureView};
 pub use session::{LogIn, LogInLink, PassPath, SessionView};
 

@@ -11,7 +11,7 @@ use model::{
     plan::Plan,
     said,
     versioned::Version,
-    wire::{AlgorithmDetail, AlgorithmVersionView, AlgorithmView, ErrorBody, Handed},
+    wire::{AlgorithmDetail, AlgorithmVersionSummary, AlgorithmVersionView, AlgorithmView, ErrorBody, Handed},
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -38,17 +38,21 @@ use crate::{
 
 pub mod naming;
 
+/// So many algorithms are told, by their names.
+const ALGORITHMS_TOLD_MAX: usize = 1_000;
 /// So many versions of an algorithm are told, the newest of them.
 const VERSIONS_TOLD_MAX: u32 = 100;
-/// Far more than anybody writes; all that are told of one algorithm go into one answer.
+/// Far more than anybody writes.
 const DOCUMENT_BYTES_MAX: usize = 64 << 10;
+/// More than the address of an image has.
+const IMAGE_CHARACTERS_TOLD_MAX: usize = 300;
 
-/// Lists the algorithms that the caller may use.
+/// Lists the algorithms that the caller may use: the first thousand, by their names.
 #[utoipa::path(get, path = "/api/v1/algorithms", responses((status = 200, body = Vec<AlgorithmView>)))]
 pub async fn list(State(app): AppState, Caller(holder): Caller) -> Result<Json<Vec<AlgorithmView>>, Error> {
     let all = move |sql: &Sql<'_>| {
         let theirs = rows::list(sql)?.into_iter().filter(|algorithm| algorithm.is_for(&holder));
-        theirs.map(|algorithm| view(sql, &holder, algorithm)).collect::<Result<Vec<_>, _>>()
+        theirs.take(ALGORITHMS_TOLD_MAX).map(|algorithm| view(sql, &holder, algorithm)).collect::<Result<Vec<_>, _>>()
     };
     Ok(Json(app.store.read(all).await?))
 }
@@ -121,7 +125,7 @@ fn as_its_own(error: Error) -> Error {
     if let Error::BadSpec(problems) = error { Error::BadAlgorithm(problems) } else { error }
 }
 
-/// Shows an algorithm with its versions.
+/// Shows an algorithm with its versions. What each of them says is told of one alone.
 #[utoipa::path(get, path = "/api/v1/algorithms/{algorithm}", params(("algorithm" = String, Path)),
     responses((status = 200, body = AlgorithmDetail), (status = 404, body = ErrorBody)))]
 pub async fn show(State(app): AppState, Caller(holder): Caller, Path(name): Path<String>) -> Result<Json<AlgorithmDetail>, Error> {
@@ -189,7 +193,7 @@ fn stored(sql: &Sql<'_>, name: &AlgorithmName, version: Version) -> Result<Optio
 }
 
 fn view(sql: &Sql<'_>, holder: &Holder, algorithm: StoredAlgorithm) -> Result<AlgorithmView, StoreError> {
-    let latest = stored(sql, &algorithm.name, Version::Latest)?.map(|it| version_view(sql, holder, it)).transpose()?;
+    let latest = stored(sql, &algorithm.name, Version::Latest)?.map(|it| summary(sql, holder, it)).transpose()?;
     let description = latest.as_ref().map(|it| it.description.clone()).unwrap_or_default();
     let StoredAlgorithm { name, owner, created_at_ms, .. } = algorithm;
     Ok(AlgorithmView { versions: rows::count(sql, &name)?, name: name.to_string(), description, owner, created_at_ms, latest })
@@ -197,9 +201,17 @@ fn view(sql: &Sql<'_>, holder: &Holder, algorithm: StoredAlgorithm) -> Result<Al
 
 fn detail(sql: &Sql<'_>, holder: &Holder, algorithm: StoredAlgorithm) -> Result<AlgorithmDetail, StoreError> {
     let all = rows::versions(sql, &algorithm.name, VERSIONS_TOLD_MAX)?;
-    let all = all.into_iter().map(|it| version_view(sql, holder, it)).collect::<Result<_, _>>()?;
+    let all = all.into_iter().map(|it| summary(sql, holder, it)).collect::<Result<_, _>>()?;
     let AlgorithmView { name, description, owner, created_at_ms, versions, latest } = view(sql, holder, algorithm)?;
     Ok(AlgorithmDetail { name, description, owner, created_at_ms, versions, latest, all })
+}
+
+fn summary(sql: &Sql<'_>, holder: &Holder, stored: StoredVersion) -> Result<AlgorithmVersionSummary, StoreError> {
+    let AlgorithmVersionView { algorithm, version, description, document, made_by, created_at_ms, jobs, .. } =
+        version_view(sql, holder, stored)?;
+    let Algorithm { framework, image, .. } = document;
+    let image = image.map(|it| it.chars().take(IMAGE_CHARACTERS_TOLD_MAX).collect());
+    Ok(AlgorithmVersionSummary { algorithm, version, description, framework, image, made_by, created_at_ms, jobs })
 }
 
 fn version_view(sql: &Sql<'_>, holder: &Holder, stored: StoredVersion) -> Result<AlgorithmVersionView, StoreError> {

@@ -122,7 +122,7 @@ fn table(all: &[AlgorithmView]) -> Table {
     let mut table = Table::new(["NAME", "FRAMEWORK", "OWNER", "DESCRIPTION"]);
     for algorithm in all {
         let (name, framework) = match &algorithm.latest {
-            Some(it) => (format!("{}@{}", algorithm.name, it.version), it.document.framework.as_deref().unwrap_or("-")),
+            Some(it) => (format!("{}@{}", algorithm.name, it.version), it.framework.as_deref().unwrap_or("-")),
             None => (algorithm.name.clone(), "-"),
         };
         let description = algorithm.description.lines().next().unwrap_or_default();
@@ -187,6 +187,8 @@ async fn remove(context: &Context, named: &Named<AlgorithmName>) -> Result<(), F
 
 #[cfg(test)]
 mod tests {
+    use model::wire::AlgorithmVersionSummary;
+
     use super::*;
 
     const TEXT: &str = "name: mlp\ndescription: a small one\nframework: tensorflow\ncode: data:mlp # here\ncommand: python3 train.py\ninputs: {data: {}}\nparams:\n  lr: {type: number, default: 0.1}\n  epochs: {type: integer}\n";
@@ -205,9 +207,15 @@ mod tests {
         }
     }
 
+    fn summary(number: u32) -> AlgorithmVersionSummary {
+        let AlgorithmVersionView { algorithm, version, description, document, made_by, created_at_ms, jobs, .. } = version(number);
+        let Algorithm { framework, image, .. } = document;
+        AlgorithmVersionSummary { algorithm, version, description, framework, image, made_by, created_at_ms, jobs }
+    }
+
     #[test]
     fn algorithms_are_told_with_what_they_say_and_whom_they_served() {
-        let view = |name: &str, latest: Option<AlgorithmVersionView>| AlgorithmView {
+        let view = |name: &str, latest: Option<AlgorithmVersionSummary>| AlgorithmView {
             name: name.into(),
             description: latest.as_ref().map(|it| it.description.clone()).unwrap_or_default(),
             owner: "ann".into(),
@@ -215,9 +223,9 @@ mod tests {
             versions: 1,
             latest,
         };
-        let all = [view("gone", None), view("mlp", Some(version(3)))];
-        let AlgorithmView { name, description, owner, created_at_ms, versions, latest } = view("mlp", Some(version(3)));
-        let detail = AlgorithmDetail { name, description, owner, created_at_ms, versions, latest, all: vec![version(3), version(1)] };
+        let all = [view("gone", None), view("mlp", Some(summary(3)))];
+        let AlgorithmView { name, description, owner, created_at_ms, versions, latest } = view("mlp", Some(summary(3)));
+        let detail = AlgorithmDetail { name, description, owner, created_at_ms, versions, latest, all: vec![summary(3), summary(1)] };
         let texts = [
             table(&all).render(None, "DESCRIPTION"),
             of_algorithm(&detail, 61_000),

@@ -196,6 +196,20 @@ fn the_example_is_added_with_its_folder_and_runs_as_it_is() {
 }
 
 #[test]
+fn lists_tell_of_a_version_what_it_is_and_not_all_that_it_says() {
+    let house = House::new();
+    add(&house, &MLP.replace("none-is-run", &"x".repeat(60_000)));
+    let listed = house.get_json("/api/v1/algorithms")[0]["latest"].clone();
+    let shown = house.get_json("/api/v1/algorithms/mlp");
+    assert_eq!(shown["all"], json!([listed]));
+    assert_eq!(shown["latest"], listed);
+    assert_eq!((&listed["version"], &listed["description"]), (&json!(1), &json!("a small one")));
+    assert!(listed.to_string().len() < 1_000, "{listed:#}");
+    let version = house.get_json("/api/v1/algorithms/mlp/versions/1");
+    assert!(version["text"].as_str().unwrap().len() > 60_000 && version["document"]["params"]["lr"].is_object());
+}
+
+#[test]
 fn whoever_adds_code_that_moves_is_told_so() {
     let house = House::new();
     let added = |code: &str, more: &[&str]| {

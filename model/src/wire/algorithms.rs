@@ -16,7 +16,7 @@ pub struct AlgorithmView {
     /// How many there are, without those that were forgotten.
     pub versions: u32,
     /// The newest of them.
-    pub latest: Option<AlgorithmVersionView>,
+    pub latest: Option<AlgorithmVersionSummary>,
 }
 
 /// An algorithm with its versions.
@@ -30,9 +30,25 @@ pub struct AlgorithmDetail {
     /// How many there are, without those that were forgotten.
     pub versions: u32,
     /// The newest of them.
-    pub latest: Option<AlgorithmVersionView>,
-    /// Every one, the newest first.
-    pub all: Vec<AlgorithmVersionView>,
+    pub latest: Option<AlgorithmVersionSummary>,
+    /// The newest hundred, the newest first.
+    pub all: Vec<AlgorithmVersionSummary>,
+}
+
+/// A version without all that it says, which is as long as its author likes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AlgorithmVersionSummary {
+    pub algorithm: String,
+    /// From 1; never used again, also when it was forgotten.
+    pub version: u32,
+    pub description: String,
+    pub framework: Option<String>,
+    /// The beginning of its name, where it is longer than names are.
+    pub image: Option<String>,
+    pub made_by: String,
+    pub created_at_ms: u64,
+    /// The newest few of the caller's jobs that were made from it.
+    pub jobs: Vec<JobRef>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]

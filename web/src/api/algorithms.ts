@@ -17,9 +17,9 @@ export type Algorithm = Omit<Schemas['Algorithm'], 'code' | 'command' | 'params'
   params?: Record<string, Param>
 }
 export type AlgorithmVersionView = Omit<Schemas['AlgorithmVersionView'], 'document'> & { document: Algorithm }
-export type AlgorithmView = Omit<Schemas['AlgorithmView'], 'latest'> & { latest?: AlgorithmVersionView | null }
-export type AlgorithmDetail = Omit<Schemas['AlgorithmDetail'], 'latest' | 'all'> &
-  Pick<AlgorithmView, 'latest'> & { all: AlgorithmVersionView[] }
+export type AlgorithmVersionSummary = Schemas['AlgorithmVersionSummary']
+export type AlgorithmView = Schemas['AlgorithmView']
+export type AlgorithmDetail = Schemas['AlgorithmDetail']
 
 /** `mnist-mlp@2` */
 export const versionName = (it: { algorithm: string; version: number }) => `${it.algorithm}@${it.version}`

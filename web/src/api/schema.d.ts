@@ -28,7 +28,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the algorithms that the caller may use. */
+        /** Lists the algorithms that the caller may use: the first thousand, by their names. */
         get: operations["get_algorithms"];
         put?: never;
         /**
@@ -49,7 +49,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows an algorithm with its versions. */
+        /** Shows an algorithm with its versions. What each of them says is told of one alone. */
         get: operations["get_algorithms_algorithm"];
         put?: never;
         post?: never;
@@ -1428,9 +1428,27 @@ export interface components {
              * @description How many there are, without those that were forgotten.
              */
             versions: number;
-            latest?: components["schemas"]["AlgorithmVersionView"] | null;
-            /** @description Every one, the newest first. */
-            all: components["schemas"]["AlgorithmVersionView"][];
+            latest?: components["schemas"]["AlgorithmVersionSummary"] | null;
+            /** @description The newest hundred, the newest first. */
+            all: components["schemas"]["AlgorithmVersionSummary"][];
+        };
+        /** @description A version without all that it says, which is as long as its author likes. */
+        AlgorithmVersionSummary: {
+            algorithm: string;
+            /**
+             * Format: int32
+             * @description From 1; never used again, also when it was forgotten.
+             */
+            version: number;
+            description: string;
+            framework?: string | null;
+            /** @description The beginning of its name, where it is longer than names are. */
+            image?: string | null;
+            made_by: string;
+            /** Format: int64 */
+            created_at_ms: number;
+            /** @description The newest few of the caller's jobs that were made from it. */
+            jobs: components["schemas"]["JobRef"][];
         };
         AlgorithmVersionView: {
             algorithm: string;
@@ -1464,7 +1482,7 @@ export interface components {
              * @description How many there are, without those that were forgotten.
              */
             versions: number;
-            latest?: components["schemas"]["AlgorithmVersionView"] | null;
+            latest?: components["schemas"]["AlgorithmVersionSummary"] | null;
         };
         /** @description How a window was cut. Every curve of the answer has a value for each of these times, which are the ends of its buckets. */
         AxisView: {

@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { Link } from 'wouter'
 import type { AlgorithmDetail } from '../../api/algorithms.ts'
 import * as algorithms from '../../api/algorithms.ts'
 import { paths } from '../../paths.ts'
 import { Page } from '../../Shell.tsx'
 import { Button } from '../../ui/Button.tsx'
+import { Trouble } from '../../ui/Say.tsx'
 import { useChoices } from '../../useChoices.ts'
 import { useWords } from '../../words/index.tsx'
 import { NotShown } from '../versioned/NotShown.tsx'
@@ -16,7 +18,18 @@ import { WriteAlgorithm } from './WriteAlgorithm.tsx'
 export default function AlgorithmPage({ name }: { name: string }) {
   const { data, error, refetch } = useQuery(algorithms.algorithm(name))
   const [search] = useChoices()
-  if (data) return search.get('write') ? <WriteAlgorithm of={data} /> : <Known algorithm={data} />
+  if (data) return search.get('write') ? <WriteNext of={data} /> : <Known algorithm={data} />
+  return error && <NotShown kind="algorithms" name={name} error={error} again={refetch} />
+}
+
+/** The next version begins with the one that is the newest now, or with nothing where all were forgotten. */
+function WriteNext({ of: { name, latest } }: { of: AlgorithmDetail }) {
+  const [begun] = useState(latest?.version)
+  const { data, error, refetch } = useQuery({
+    ...algorithms.algorithmVersion(name, String(begun)),
+    enabled: begun !== undefined,
+  })
+  if (begun === undefined || data) return <WriteAlgorithm of={{ name, newest: latest?.version, begun: data }} />
   return error && <NotShown kind="algorithms" name={name} error={error} again={refetch} />
 }
 
@@ -48,8 +61,15 @@ function Known({ algorithm }: { algorithm: AlgorithmDetail }) {
     >
       {algorithm.description && <p className="soft description">{algorithm.description}</p>}
       <AlgorithmVersions of={algorithm} shown={shown?.version} forget={ask} />
-      {shown && <AlgorithmDocument version={shown} />}
+      {shown && <Shown name={algorithm.name} version={String(shown.version)} />}
       {dialog}
     </Page>
   )
+}
+
+/** What a version says is asked for by itself: it may be long. */
+function Shown({ name, version }: { name: string; version: string }) {
+  const { data, error, refetch } = useQuery(algorithms.algorithmVersion(name, version))
+  if (data) return <AlgorithmDocument version={data} />
+  return error && <Trouble error={error} again={refetch} />
 }

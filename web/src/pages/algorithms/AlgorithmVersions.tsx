@@ -18,7 +18,7 @@ export function AlgorithmVersions(props: Props) {
       kind="algorithms"
       shownAs={w.shown}
       columns={[
-        { key: 'framework', title: w.framework, cell: it => around(it.document) || w.noFramework },
+        { key: 'framework', title: w.framework, cell: it => around(it) || w.noFramework },
         { key: 'description', title: w.description, isLong: true, cell: it => it.description },
       ]}
     />

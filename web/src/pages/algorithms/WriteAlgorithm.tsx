@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
-import type { AlgorithmDetail, AlgorithmVersionView } from '../../api/algorithms.ts'
+import type { AlgorithmVersionView } from '../../api/algorithms.ts'
 import * as algorithms from '../../api/algorithms.ts'
 import { isAway, spoken, tellingOf } from '../../api/error.ts'
 import { forgetDraft, keepDraft, readDraft } from '../../drafts.ts'
@@ -22,8 +22,15 @@ import { runsOn } from './told.ts'
 
 const Editor = lazy(() => import('../create/Editor.tsx'))
 
+interface Known {
+  name: string
+  newest: number | undefined
+  /** What there is to be changed. */
+  begun: AlgorithmVersionView | undefined
+}
+
 /** A version of an algorithm is written: of one there is, beginning with its newest, or the first of a new one. */
-export function WriteAlgorithm({ of }: { of?: AlgorithmDetail }) {
+export function WriteAlgorithm({ of }: { of?: Known }) {
   const { words, language } = useLanguage()
   const w = words.algorithms
   const { text, setText, isContinued, startOver, forget } = useKept(of)
@@ -44,17 +51,17 @@ export function WriteAlgorithm({ of }: { of?: AlgorithmDetail }) {
             <Editor text={text} change={setText} problems={problems} label={w.document} schema={schema} />
           </Suspense>
         </section>
-        <Verdict text={text} checked={checked} newest={of?.latest?.version} forget={forget} />
+        <Verdict text={text} checked={checked} newest={of?.newest} forget={forget} />
       </div>
     </Page>
   )
 }
 
 /** What is written outlives a reload. */
-function useKept(of: AlgorithmDetail | undefined) {
+function useKept(of: Known | undefined) {
   const key = `algorithm ${of?.name ?? ''}`
   const { algorithms: w } = useWords()
-  const [begun] = useState(() => (of?.latest ? textToChange(of.latest) : templateIn(w)))
+  const [begun] = useState(() => (of?.begun ? textToChange(of.begun) : templateIn(w)))
   const [kept, setKept] = useState(() => readDraft(key))
   const [text, setText] = useState(kept ?? begun)
   useEffect(() => {

@@ -6,10 +6,10 @@ import type { Words } from '../../words/en.ts'
 type Said = Words['algorithms']
 
 /** What is around its code: a framework of ours, or an image. */
-export const around = ({ framework, image }: Algorithm): string => framework ?? image ?? ''
+export const around = ({ framework, image }: Pick<Algorithm, 'framework' | 'image'>): string => framework ?? image ?? ''
 
 /** That of the newest version. */
-export const frameworkOf = ({ latest }: AlgorithmView): string => (latest ? around(latest.document) : '')
+export const frameworkOf = ({ latest }: AlgorithmView): string => (latest ? around(latest) : '')
 
 /** The same, as a column of a list. */
 export const frameworkIn = (w: Said): Column<AlgorithmView> => ({

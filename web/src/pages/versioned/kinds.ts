@@ -4,7 +4,7 @@ import * as datasets from '../../api/datasets.ts'
 import { paths } from '../../paths.ts'
 
 export type Versioned = algorithms.AlgorithmView | datasets.DatasetView
-export type Version = algorithms.AlgorithmVersionView | datasets.DatasetVersionView
+export type Version = algorithms.AlgorithmVersionSummary | datasets.DatasetVersionView
 
 /** Their words, their icon, the path of their list and what is kept of the server's answers go by this name as well. */
 export type Kind = 'algorithms' | 'datasets'
