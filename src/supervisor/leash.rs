@@ -35,6 +35,8 @@ pub enum Up {
 pub enum Down {
     /// Limits are in place: fork.
     Fork,
+    /// It is not over in a blink.
+    Stay,
     Stop,
 }
 
@@ -112,7 +114,8 @@ fn hear<T: DeserializeOwned>(fd: BorrowedFd<'_>, flags: i32) -> io::Result<Optio
     let got = unsafe { libc::recvmsg(fd.as_raw_fd(), &raw mut message, libc::MSG_CMSG_CLOEXEC | flags) };
     match got {
         ..0 => match io::Error::last_os_error() {
-            error if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
+            // It went and left a word of ours unheard. That is told first, and once; what it said itself comes after it.
+            error if error.kind() == io::ErrorKind::ConnectionReset => hear(fd, flags),
             error => Err(error),
         },
         0 => Ok(None),
@@ -148,6 +151,16 @@ mod tests {
         assert_eq!(heard.word, Up::MainEnded { status: 256, full_shm: None });
         assert_eq!(heard.pid, std::process::id().cast_signed());
         drop(theirs);
+        assert!(ours.hear::<Up>().unwrap().is_none());
+    }
+
+    #[test]
+    fn who_goes_without_having_heard_us_is_heard_to_its_last_word() {
+        let (ours, theirs) = pair().unwrap();
+        theirs.say(&Up::MainEnded { status: 0, full_shm: None }).unwrap();
+        ours.say(&Down::Stop).unwrap();
+        drop(theirs);
+        assert_eq!(ours.hear::<Up>().unwrap().unwrap().word, Up::MainEnded { status: 0, full_shm: None });
         assert!(ours.hear::<Up>().unwrap().is_none());
     }
 }
