@@ -18,7 +18,7 @@ use super::{
     pattern::Pattern,
     reach::{guests::Guests, line::Line},
     sandbox::{self, Rooms},
-    secrets, signals, spawn, tree,
+    secrets, signals, spawn, text, tree,
 };
 
 /// What init needs to know, put together before it is forked.
@@ -239,6 +239,7 @@ impl<'a> Init<'a> {
                 self.signal_everyone(libc::SIGTERM);
             }
             Ok(Some(heard)) if heard.word == Down::Stop => self.kept_until = None,
+            Ok(Some(heard)) if heard.word == Down::Stay => text::settle(),
             Ok(Some(_)) => {}
             Ok(None) | Err(_) => self.supervisor_gone = true,
         }

@@ -249,8 +249,8 @@ impl Try<'_> {
 fn ends(is_reached: bool) -> io::Result<(Ends, Pipes, (Leash, Option<Line>))> {
     let (leash, their_leash) = leash::pair()?;
     let (line, their_line) = if is_reached { line::pair().map(|(ours, theirs)| (Some(ours), Some(theirs)))? } else { (None, None) };
-    let (stdout, their_stdout) = spawn::wide_pipe()?;
-    let (stderr, their_stderr) = spawn::wide_pipe()?;
+    let (stdout, their_stdout) = spawn::open_pipe()?;
+    let (stderr, their_stderr) = spawn::open_pipe()?;
     let (their_go, go) = spawn::pipe()?;
     let (failure, their_failure) = spawn::pipe()?;
     let pipes = Pipes { stdout: their_stdout, stderr: their_stderr, go: their_go, failure: their_failure };

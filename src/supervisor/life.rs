@@ -28,6 +28,7 @@ use super::{
     clues, disk, exit,
     journal::{self, now_ms, say},
     launch::{self, Ground, LastAccount, Launched},
+    leash::Down,
     letter::Letter,
     lock::Lock,
     logs::Logs,
@@ -38,6 +39,7 @@ use super::{
     signals,
     stage::Stage,
     steps::Steps,
+    text,
     told::{self, Remote},
     usage::{Sampler, UsageShipment},
     watch::{self, Seen},
@@ -203,6 +205,10 @@ impl Life {
         if over && !self.is_remote && launched.missing.is_empty() {
             let (ending, _) = self.conclude(launched, &mut logs, seen)?;
             return self.after_the_end(Some(ending));
+        }
+        if text::is_moved() {
+            let _ = launched.leash.say(&Down::Stay);
+            text::settle();
         }
         block_on(|| self.see_it_through(launched, logs, seen))?
     }

@@ -373,7 +373,7 @@ mod tests {
             let home = tempfile::tempdir().unwrap();
             let logs = Logs::new(&RunDir::at(home.path()));
             let (pipe, out) = io::pipe().unwrap();
-            super::super::watch::widen(pipe.as_fd());
+            super::super::spawn::widen(pipe.as_fd());
             Self { home, logs, out, pipe }
         }
 

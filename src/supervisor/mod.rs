@@ -37,6 +37,7 @@ pub mod signals;
 mod spawn;
 mod stage;
 mod steps;
+mod text;
 mod told;
 mod tree;
 mod usage;

@@ -22,7 +22,7 @@ use super::{
     child::exit_now,
     life,
     pattern::{Machine, Pattern},
-    signals,
+    signals, text,
     told::Told,
 };
 use crate::{identity, rundir::RunDir};
@@ -32,6 +32,8 @@ pub const FLAG: &str = "--nursery";
 
 const IDLE_MAX: Duration = Duration::from_secs(5);
 const PATH_BYTES_MAX: usize = 4096;
+/// After so many there will be more, and what costs as much as one of them is worth it.
+const MANY: usize = 16;
 
 /// A nursery as the engine holds it.
 pub struct Nursery {
@@ -97,7 +99,13 @@ pub fn tend() {
             open = false;
         }
         match next(line) {
-            Some(dir) => raise(dir, &mut patterns),
+            Some(dir) => {
+                raise(dir, &mut patterns);
+                if patterns.asked == MANY {
+                    // Where it stays as it is, it is only slower.
+                    let _ = text::move_to_large_pages();
+                }
+            }
             None => return,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    os::fd::{AsRawFd, FromRawFd, OwnedFd},
+    os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
 };
 
 use super::child::exit_now;
@@ -90,16 +90,18 @@ pub fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((read, write))
 }
 
-/// A pipe that holds a burst without making its writer wait. Its reading end never blocks.
-pub fn wide_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    const PIPE_BYTES: i32 = 1 << 20;
+/// One whose reading end never blocks. It is narrow: whoever says much in it gets it widened.
+pub fn open_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let (read, write) = pipe()?;
-    // SAFETY: plain system calls on descriptors we own. A narrower pipe works as well.
-    unsafe {
-        libc::fcntl(read.as_raw_fd(), libc::F_SETPIPE_SZ, PIPE_BYTES);
-        if libc::fcntl(read.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    Ok((read, write))
+    // SAFETY: a plain system call on a descriptor we own.
+    let done = unsafe { libc::fcntl(read.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+    if done == 0 { Ok((read, write)) } else { Err(io::Error::last_os_error()) }
+}
+
+/// So that a child that writes much need not wait for us after every little. Where the kernel grants no more, the pipe stays as it is.
+/// Answers whether it is wide now.
+pub fn widen(pipe: BorrowedFd<'_>) -> bool {
+    const PIPE_BYTES_WANTED: libc::c_int = 1 << 20;
+    // SAFETY: a plain system call on a descriptor that is open.
+    unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, PIPE_BYTES_WANTED) >= PIPE_BYTES_WANTED }
 }

@@ -28,7 +28,7 @@ use super::{
     logs::{Logs, Read},
     memory,
     porter::Left,
-    signals, tree,
+    signals, spawn, tree,
 };
 
 /// What was seen of the tree's end.
@@ -94,7 +94,7 @@ pub fn watch_a_blink(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, seen:
 pub async fn watch(launched: &Launched, logs: &mut Logs, stop: &OwnedFd, so_far: &watch::Sender<Seen>) -> io::Result<Seen> {
     let (leash, stop) = (listen(launched.leash.as_fd())?, listen(stop.as_fd())?);
     let (stdout, stderr) = (listen(launched.stdout.as_fd())?, listen(launched.stderr.as_fd())?);
-    let roomy = [&launched.stdout, &launched.stderr].map(|pipe| widen(pipe.as_fd())) == [true; 2];
+    let roomy = [&launched.stdout, &launched.stderr].map(|pipe| spawn::widen(pipe.as_fd())) == [true; 2];
     let (mut stdout_open, mut stderr_open, mut spoke) = (true, true, None);
     let mut porter = launched.porter.as_ref().and_then(|it| it.end.as_ref()).map(|end| listen(end.as_fd())).transpose()?;
     loop {
@@ -134,14 +134,6 @@ async fn end_of(process: Option<&AsyncFd<BorrowedFd<'_>>>) {
         Some(process) => _ = process.readable().await,
         None => std::future::pending().await,
     }
-}
-
-/// A child that writes much need not wait for us after every little. Where the kernel grants no more, the pipe stays as it is.
-/// Answers whether it is wide now.
-pub fn widen(pipe: BorrowedFd<'_>) -> bool {
-    const PIPE_BYTES_WANTED: libc::c_int = 1 << 20;
-    // SAFETY: a plain system call on a descriptor that is open.
-    unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETPIPE_SZ, PIPE_BYTES_WANTED) >= PIPE_BYTES_WANTED }
 }
 
 fn listen(fd: BorrowedFd<'_>) -> io::Result<AsyncFd<BorrowedFd<'_>>> {

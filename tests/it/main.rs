@@ -39,6 +39,7 @@ mod input_cache;
 mod inputs;
 mod job_files;
 mod job_places;
+mod large_pages;
 mod lineage;
 mod local_engine;
 mod local_nodes;

@@ -8,7 +8,7 @@ use super::{
 };
 
 /// Whoever raises the supervisors of this house. It stays for a few seconds after it has raised one.
-fn nursery(house: &House) -> u32 {
+pub fn nursery(house: &House) -> u32 {
     let parent = format!("PPid:\t{}\n", house.server_pid());
     let is_it = |pid: &i32| {
         let read = |what: &str| fs::read_to_string(format!("/proc/{pid}/{what}")).unwrap_or_default();

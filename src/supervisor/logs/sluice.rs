@@ -20,7 +20,8 @@ pub struct Sluice {
 
 impl Sluice {
     pub fn build() -> io::Result<Self> {
-        let (out, into) = spawn::wide_pipe()?;
+        let (out, into) = spawn::open_pipe()?;
+        spawn::widen(out.as_fd());
         Ok(Self { out, into })
     }
 
