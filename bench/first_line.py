@@ -45,8 +45,9 @@ def beside_each_other(server, code, requirements, program, rounds):
     code.mkdir()
     (code / "requirements.txt").write_text(requirements)
     (code / "main.py").write_text(program)
-    # One CPU is what the program would take by itself; the default would have it share one.
-    spec = {"name": "first-line", "code": str(code), "roles": {"main": {"command": "python main.py", "cpus": 1, "memory": "1GiB"}}}
+    # All CPUs are what the program has by itself, and numpy's threads take more than one while they start.
+    main = {"command": "python main.py", "cpus": os.cpu_count(), "memory": "1GiB"}
+    spec = {"name": "first-line", "code": str(code), "roles": {"main": main}}
     (code / "job.yaml").write_text(json.dumps(spec))
     python = make_environment(server, code)
     sides = {"trainmaster": lambda: submit(server, code), "by hand": lambda: by_hand(python, code)}
