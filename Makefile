@@ -13,7 +13,7 @@ ifeq ($(CI),true)
 export CARGO_TARGET_DIR ?= $(CACHE)/target
 endif
 
-.PHONY: help demo test test-frameworks test-static test-web check fmt static bench bench-web setup setup-build setup-static setup-tests setup-python web screenshots fuzz
+.PHONY: help demo forget test test-frameworks test-static test-web check fmt static bench bench-web setup setup-build setup-static setup-tests setup-python web screenshots fuzz
 
 help: ## What you can make
 	@echo "Trainmaster. You can make:"
@@ -26,6 +26,10 @@ test: check setup-tests ## Every check and every test
 	cd bench && python3 -m unittest -q
 	cargo test --workspace
 	@$(MAKE) test-web
+
+# Where clones share what was built, an earlier one may have left something of our own crates that looks newer than the files of this one.
+forget: setup-build
+	cargo clean --quiet --package trainmaster --package trainmaster-model
 
 test-web: web setup-tests ## The console: its parts, and every page in a browser
 	@scripts/web.sh packages
